@@ -1,0 +1,3 @@
+module github.com/mcpvigil/mcpvigil
+
+go 1.26
