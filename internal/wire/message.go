@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+// maxQuote bounds quoted server text, in runes.
+const maxQuote = 200
+
+// request is one JSON-RPC message to the server.
+type request struct {
+	// id is 0 for a notification.
+	id     int64
+	method string
+	// body is the whole encoded message, without a line end.
+	body []byte
+	// name goes into Mcp-Name, params into Mcp-Param-* headers (modern HTTP).
+	name   string
+	params map[string]string
+	// once forbids sending the message a second time, whatever happens.
+	once bool
+}
+
+// encode builds a message. params must be a JSON object or empty.
+func encode(id int64, method string, params []byte) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"jsonrpc":"2.0",`)
+	if id != 0 {
+		b.WriteString(`"id":` + strconv.FormatInt(id, 10) + `,`)
+	}
+	name, _ := json.Marshal(method)
+	b.WriteString(`"method":`)
+	b.Write(name)
+	if len(params) > 0 {
+		b.WriteString(`,"params":`)
+		b.Write(params)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// messageKind tells the JSON-RPC messages apart.
+type messageKind uint8
+
+const (
+	isResponse messageKind = iota + 1
+	isRequest
+	isNotification
+)
+
+// message is one parsed message from the server.
+type message struct {
+	kind   messageKind
+	id     rawjson.Value // missing, null, number or string
+	method string
+	result rawjson.Value // of a response
+	rpcErr *RPCError
+	flaws  rawjson.Flaws
+}
+
+// answer is the response to a request of ours.
+type answer struct {
+	result rawjson.Value
+	rpcErr *RPCError
+	// status is the HTTP status it came with, or 0; sessionID the value of the
+	// Mcp-Session-Id header.
+	status    int
+	sessionID string
+}
+
+// parseMessages reads one message, or a batch of them (2025-03-26).
+func parseMessages(data []byte) (msgs []message, batch bool, err error) {
+	v, flaws, err := rawjson.Parse(data)
+	if err != nil {
+		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + plain.Line(err.Error(), maxQuote), Seen: true, Err: err}
+	}
+	if v.Kind() != rawjson.Array {
+		m, err := readMessage(v)
+		m.flaws = flaws
+		return []message{m}, false, err
+	}
+	for _, e := range v.Elems() {
+		m, err := readMessage(e)
+		if err != nil {
+			return nil, true, err
+		}
+		m.flaws = flaws
+		msgs = append(msgs, m)
+	}
+	return msgs, true, nil
+}
+
+func readMessage(v rawjson.Value) (message, error) {
+	malformed := func(format string, args ...any) (message, error) {
+		e := failf(ReasonMalformedMessage, "the answer is no JSON-RPC message: "+format, args...)
+		e.Seen = true
+		return message{}, e
+	}
+	if v.Kind() != rawjson.Object {
+		return malformed("it is %s, not an object", article(v.Kind()))
+	}
+	if version, ok := v.Get("jsonrpc").Text(); !ok || version != "2.0" {
+		return malformed(`"jsonrpc" is not "2.0"`)
+	}
+	m := message{id: v.Get("id")}
+	method, result, rpcErr := v.Get("method"), v.Get("result"), v.Get("error")
+	if method.Exists() {
+		name, ok := method.Text()
+		switch {
+		case !ok:
+			return malformed(`"method" is not a string`)
+		case result.Exists() || rpcErr.Exists():
+			return malformed(`it has "method" and an answer`)
+		}
+		m.kind, m.method = isNotification, name
+		if m.id.Exists() {
+			m.kind = isRequest
+		}
+		return m, nil
+	}
+	m.kind = isResponse
+	switch {
+	case result.Exists() == rpcErr.Exists():
+		return malformed(`it must have "result" or "error", and not both`)
+	case rpcErr.Exists():
+		e, ok := readRPCError(rpcErr)
+		if !ok {
+			return malformed(`"error" lacks an integer "code"`)
+		}
+		m.rpcErr = e
+	case result.Kind() != rawjson.Object:
+		return malformed(`"result" is %s, not an object`, article(result.Kind()))
+	default:
+		m.result = result
+	}
+	return m, nil
+}
+
+func readRPCError(v rawjson.Value) (*RPCError, bool) {
+	code, ok := v.Get("code").Int()
+	if !ok {
+		return nil, false
+	}
+	text, _ := v.Get("message").Text()
+	return &RPCError{Code: code, Message: plain.Line(text, maxQuote), Data: v.Get("data").Raw()}, true
+}
+
+// answers reports whether m is the response to the request with id: equal
+// including its JSON type, so that "1" does not answer 1.
+func (m *message) answers(id int64) bool {
+	if m.kind != isResponse || m.id.Kind() != rawjson.Number {
+		return false
+	}
+	n, ok := m.id.Int()
+	return ok && n == id
+}
+
+// reply answers a request of the server: ping with an empty result, everything
+// else with method-not-found. It returns nil when the id cannot be answered.
+func reply(m *message) []byte {
+	if m.id.Kind() != rawjson.Number && m.id.Kind() != rawjson.String {
+		return nil
+	}
+	if m.method == "ping" {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.id.Raw())
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"method not found"}}`, m.id.Raw(), codeMethodNotFound)
+}
+
+func article(k rawjson.Kind) string {
+	switch k {
+	case rawjson.Array, rawjson.Object:
+		return "an " + k.String()
+	case rawjson.Null:
+		return "null"
+	default:
+		return "a " + k.String()
+	}
+}

@@ -1,0 +1,94 @@
+package probe
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// Defaults of a check. Budgets in [Options] and then in the target override them.
+const (
+	DefaultTimeout        = 30 * time.Second
+	DefaultCheckTimeout   = 10 * time.Second
+	DefaultStartupTimeout = 60 * time.Second
+	DefaultResponseBytes  = 4 << 20
+	DefaultPages          = 100
+	DefaultEntries        = 10_000
+)
+
+// Options change how a check runs. The zero value is the default check.
+// Options may be shared by checks that run at the same time.
+type Options struct {
+	// Timeout bounds the whole check and CheckTimeout each step; the start-up
+	// of a stdio server has its own StartupTimeout outside of both. Zero
+	// values: the target's budgets, then the defaults.
+	Timeout, CheckTimeout, StartupTimeout time.Duration
+	// Skip leaves out steps: any of "tools", "resources", "prompts".
+	Skip []string
+	// Client is sent to the server as who is asking.
+	Client Client
+	// Expect is laid over the target's expectations: values that are set here
+	// win, required items are added.
+	Expect target.Expectations
+	// Custom checks run after the standard ones, in this order.
+	Custom []Custom
+	// Revisions also tries every known revision, each with its own opening, and
+	// fills [Report.Revisions]. It opens one more connection or process each.
+	Revisions bool
+	// Diagnose also looks at what a check leaves alone: the GET stream of a
+	// Streamable HTTP server, whether an unknown revision is echoed, and, when
+	// the endpoint is not an MCP server, whether the other slash form is.
+	Diagnose bool
+	// Resolver replaces the system's resolver. Nil: the system's.
+	Resolver Resolver
+	// Limits bound what is read from a server.
+	Limits Limits
+	// Progress, when not nil, is called before each step starts, from the
+	// goroutine of the check.
+	Progress func(step string)
+}
+
+// Client is the client identity a check presents.
+type Client struct {
+	// Name and Version go into clientInfo. Empty: mcpvigil and its version.
+	Name, Version string
+	// UserAgent is the HTTP User-Agent. Empty: derived from Name and Version,
+	// with a link that explains the traffic.
+	UserAgent string
+}
+
+// Limits bound what is read from a server. Over a limit the step is unknown,
+// never unhealthy. Zero values: the defaults.
+type Limits struct {
+	// ResponseBytes bounds one response, after decoding, with its resumptions.
+	ResponseBytes int64
+	// Pages and Entries bound one inventory.
+	Pages, Entries int
+}
+
+// Resolver looks up addresses; [net.Resolver] is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Custom is a check of the caller's own. Run gets the connected session and
+// returns what it found. An error, or a panic, is a failed check with code
+// [CodeCustomCheck].
+type Custom struct {
+	Name string
+	// Required makes a failure unhealthy instead of degraded.
+	Required bool
+	// Run is bounded by the step's timeout through ctx. It must not keep the
+	// session after it returns.
+	Run func(ctx context.Context, s *Session) (CustomResult, error)
+}
+
+// CustomResult is the outcome of a custom check.
+type CustomResult struct {
+	Passed  bool
+	Message string
+	// Details go into the report as they are; values must marshal to JSON.
+	Details map[string]any
+}
