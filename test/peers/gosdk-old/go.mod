@@ -1,0 +1,14 @@
+module github.com/mcpvigil/mcpvigil/test/peers/gosdk-old
+
+go 1.26.0
+
+require github.com/modelcontextprotocol/go-sdk v1.4.1
+
+require (
+	github.com/google/jsonschema-go v0.4.2 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/oauth2 v0.34.0 // indirect
+	golang.org/x/sys v0.40.0 // indirect
+)
