@@ -1,0 +1,94 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+BENCHTIME ?= 1s
+# Every module stands alone, whatever workspace surrounds the checkout.
+export GOWORK := off
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/mcpvigil/mcpvigil/internal/cli.version=$(VERSION)
+# The version comes from LDFLAGS: asking git again fails in checkouts of another owner.
+BUILDFLAGS := -trimpath -buildvcs=false
+
+TOOLS := $(CURDIR)/.tools/bin
+PEERS := gosdk gosdk-old mark3
+NPM_DIRS := test/peers test/peers/ts2 test/conformance test/conformance/v0.1
+MODULES := . tools $(PEERS:%=test/peers/%)
+PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+ONCE := scripts/once.sh
+FIND_GO := find . \( -name node_modules -o -name .tools -o -name .git \) -prune -o -name '*.go' -print
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build ./bin/mcpvigil
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o bin/mcpvigil ./cmd/mcpvigil
+
+.PHONY: run
+run: build ## Check the bundled demo servers, over stdio and over HTTP
+	./bin/mcpvigil demo
+
+.PHONY: lint
+lint: tools ## Check format, style, layers, all platforms and go.mod files
+	@unformatted=$$($(FIND_GO) | xargs $(TOOLS)/gofumpt -l); \
+	if [[ -n $$unformatted ]]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
+	@if grep -l '"resolved"' $(NPM_DIRS:%=%/package-lock.json); then \
+		echo "a lockfile holds download addresses: see its .npmrc"; exit 1; fi
+	$(TOOLS)/golangci-lint run
+	@for module in $(MODULES); do \
+		[[ $$module == tools ]] || (cd $$module && echo "go vet $$module" && $(GO) vet ./...); \
+		(cd $$module && echo "go mod tidy -diff $$module" && $(GO) mod tidy -diff); \
+	done
+	@for platform in $(PLATFORMS); do \
+		echo "go build $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build $(BUILDFLAGS) -o /dev/null ./...; \
+	done
+
+.PHONY: format
+format: tools ## Format all Go files
+	$(FIND_GO) | xargs $(TOOLS)/gofumpt -w
+
+.PHONY: test
+test: test-deps ## Install what the tests need, run them all, then each fuzz target for 10 seconds
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+	GO='$(GO)' scripts/fuzz.sh 10
+
+.PHONY: system-deps
+system-deps:
+	@scripts/system-deps.sh
+
+.PHONY: test-deps
+test-deps: system-deps tools ## Install what the tests need: test servers, conformance suite, Node 22
+	@for dir in $(NPM_DIRS); do \
+		$(ONCE) $$dir/node_modules/.stamp $$dir/package-lock.json -- \
+			npm ci --prefix $$dir --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	done
+	@for peer in $(PEERS); do \
+		$(ONCE) .tools/peers/.$$peer.stamp test/peers/$$peer/{go.mod,go.sum,main.go} -- \
+			$(GO) build -C test/peers/$$peer $(BUILDFLAGS) -o $(CURDIR)/.tools/peers/$$peer .; \
+	done
+	@scripts/node22.sh .tools/bin/node22
+
+.PHONY: tools
+tools: ## Build the linters and the test runner into .tools
+	@mkdir -p .tools/bin
+	@$(ONCE) .tools/bin/.stamp tools/go.mod tools/go.sum -- \
+		$(GO) build -C tools $(BUILDFLAGS) -o $(TOOLS)/ tool
+
+.PHONY: bench
+bench: ## Run all benchmarks (BENCHTIME=1s)
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+.PHONY: soak
+soak: FUZZTIME ?= 10m
+soak: test-deps ## Run leak tests at full size, then each fuzz target for long (FUZZTIME=10m)
+	SOAK=1 $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -count 1 -timeout 2h -run 'Leak|Soak' ./...
+	GO='$(GO)' scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: clean
+clean: ## Remove everything that make has built or installed
+	rm -rf bin .tools $(NPM_DIRS:%=%/node_modules)

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# system-deps.sh
+#
+# Checks for the programs that the tests need beside Go. What is missing is
+# installed on a Debian system when run as root; elsewhere it is named.
+set -euo pipefail
+
+missing=()
+check_node() {
+  if (($(node -p "process.versions.node.split('.')[0]") < 20)); then
+    echo "Node $(node --version) is too old for the test servers: 20 or newer is needed" >&2
+    exit 1
+  fi
+}
+need() { command -v "$1" >/dev/null || missing+=("$2"); }
+need node nodejs
+need npm npm
+need gcc gcc
+need git git
+# The race detector links against the C library.
+if [[ $(uname -s) == Linux ]] && command -v gcc >/dev/null && ! echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; then
+  missing+=(libc6-dev)
+fi
+if ((${#missing[@]} == 0)); then
+  check_node
+  exit 0
+fi
+if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
+  echo "missing: ${missing[*]} (install them, then run make again)" >&2
+  exit 1
+fi
+[[ " ${missing[*]} " == *" gcc "* ]] && missing+=(libc6-dev)
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends "${missing[@]}"
+check_node
