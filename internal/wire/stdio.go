@@ -1,0 +1,586 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+// StdioConfig says how to start a stdio server. No shell is involved.
+type StdioConfig struct {
+	// Path is the program: absolute, or with a separator relative to Dir, or
+	// looked up in the PATH of Env.
+	Path string
+	Args []string
+	// Dir is the working directory, "" for our own.
+	Dir string
+	// Env is the whole environment of the server; see [SafeEnv].
+	Env []string
+	// StdinGrace is how long the server may take to end after its standard
+	// input was closed, TermGrace after it was asked to end. Zero: two and
+	// three seconds.
+	StdinGrace, TermGrace time.Duration
+}
+
+const (
+	defaultStdinGrace = 2 * time.Second
+	defaultTermGrace  = 3 * time.Second
+
+	// drainGrace is how long output is still awaited after the server ended:
+	// from descendants that were asked to end too, which hold its pipes.
+	drainGrace = 500 * time.Millisecond
+	// closedGrace is how long a server that closed a pipe may take to end
+	// before the closed pipe is the news.
+	closedGrace = time.Second
+	// flushGrace is for what is still to be written when the connection closes.
+	flushGrace = 50 * time.Millisecond
+	// killGrace bounds the wait for a process that was killed: one that hangs
+	// in the kernel does not end.
+	killGrace = 5 * time.Second
+
+	maxQueued     = 64
+	maxShortLine  = 160 // runes of a last line that goes into an error's text
+	maxNoiseQuote = 120
+	maxNoiseScrub = 4 << 10
+)
+
+// stdioConn is a connection to a server that was started as a child process. It
+// implements conn. Three goroutines serve its pipes and one the process; close
+// waits for them.
+type stdioConn struct {
+	cfg     Config
+	sc      StdioConfig
+	started time.Time
+
+	cmd    *exec.Cmd
+	tree   *processTree
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+
+	mux    *mux
+	lines  *lineReader
+	errors tail
+
+	requests chan *outgoing
+	asides   chan []byte   // lines that nobody waits for
+	quit     chan struct{} // closed by close: write what is queued and stop
+
+	first      chan struct{} // closed at the first message
+	gotFirst   bool          // of the reader of stdout
+	noise      string        // of the reader of stdout: the text of its note
+	stdoutDone chan struct{}
+	stderrDone chan struct{}
+	writerDone chan struct{}
+	exited     chan struct{} // the process has ended, its descendants may not have
+	lost       chan struct{} // no more answers will come
+	goroutines sync.WaitGroup
+	closeOnce  sync.Once
+
+	mu     sync.Mutex
+	ending *Error // how it was lost
+}
+
+// outgoing is one line for the server.
+type outgoing struct {
+	line    []byte
+	written chan error // holds one
+}
+
+// startStdio starts a server. ctx bounds the start alone: the process lives
+// until close, which must be called when there is no error.
+func startStdio(ctx context.Context, sc StdioConfig, cfg Config) (*stdioConn, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx, "the start of the server", false)
+	}
+	dir, fail := workingDir(sc.Dir)
+	if fail != nil {
+		return nil, fail
+	}
+	path, fail := findCommand(sc.Path, dir, sc.Env)
+	if fail != nil {
+		return nil, fail
+	}
+	if sc.StdinGrace == 0 {
+		sc.StdinGrace = defaultStdinGrace
+	}
+	if sc.TermGrace == 0 {
+		sc.TermGrace = defaultTermGrace
+	}
+	c := &stdioConn{
+		cfg: cfg,
+		sc:  sc,
+		cmd: &exec.Cmd{
+			Path: path,
+			Args: append([]string{sc.Path}, sc.Args...),
+			Dir:  dir,
+			Env:  append([]string{}, sc.Env...), // nil would be our own environment
+		},
+		requests:   make(chan *outgoing),
+		asides:     make(chan []byte, maxQueued),
+		quit:       make(chan struct{}),
+		first:      make(chan struct{}),
+		stdoutDone: make(chan struct{}),
+		stderrDone: make(chan struct{}),
+		writerDone: make(chan struct{}),
+		exited:     make(chan struct{}),
+		lost:       make(chan struct{}),
+	}
+	c.mux = newMux(cfg.Log, c.aside, c.malformed)
+	if err := c.start(); err != nil {
+		return nil, startError(path, err)
+	}
+	return c, nil
+}
+
+// start makes the pipes and starts the process and the goroutines.
+func (c *stdioConn) start() error {
+	var ours, theirs []*os.File
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	// The pipes are our own, not those of exec.Cmd, whose Wait would close
+	// them under the readers or wait for descendants that hold them.
+	for i := range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours)
+			closeAll(theirs)
+			return err
+		}
+		if i == 0 {
+			r, w = w, r
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	c.stdin, c.stdout, c.stderr = ours[0], ours[1], ours[2]
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	c.lines = newLineReader(c.stdout, c.cfg.Limits.ResponseBytes)
+	c.started = time.Now()
+	started := make(chan error)
+	c.goroutines.Go(func() { c.run(started) })
+	err := <-started
+	closeAll(theirs)
+	if err != nil {
+		c.goroutines.Wait()
+		closeAll(ours)
+		return err
+	}
+	c.goroutines.Go(c.readStdout)
+	c.goroutines.Go(c.readStderr)
+	c.goroutines.Go(c.write)
+	return nil
+}
+
+// run starts the process and sees it to its end, and that of its descendants.
+func (c *stdioConn) run(started chan<- error) {
+	// See dieWithParent. It costs nothing: waiting for the process takes a
+	// thread anyway.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tree, err := startTree(c.cmd)
+	c.tree = tree
+	started <- err
+	if err != nil {
+		return
+	}
+	awaitExit(c.cmd)
+	close(c.exited)
+	// A wrapper may have left the real server behind, and a server its helpers.
+	// Those that hold its pipes get a moment to end well.
+	c.tree.terminate()
+	drained := c.drained(drainGrace)
+	c.tree.kill()
+	if !drained && !c.drained(drainGrace/5) {
+		// Something left the process group and kept the pipes. What it writes
+		// is not the server's any more.
+		c.stdout.Close()
+		c.stderr.Close()
+		<-c.stdoutDone
+		<-c.stderrDone
+	}
+	if c.cmd.ProcessState == nil {
+		_ = c.cmd.Wait() // the status is in ProcessState
+	}
+	c.tree.release()
+	c.lose(c.exitError())
+}
+
+// drained waits for the end of both outputs, for at most d.
+func (c *stdioConn) drained(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for _, done := range []<-chan struct{}{c.stdoutDone, c.stderrDone} {
+		select {
+		case <-done:
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
+}
+
+// lose ends all exchanges. The first reason counts.
+func (c *stdioConn) lose(err *Error) {
+	c.mu.Lock()
+	if c.ending == nil {
+		c.ending = err
+		defer close(c.lost)
+	}
+	c.mu.Unlock()
+	c.mux.fail(err)
+}
+
+func (c *stdioConn) exitError() *Error {
+	e := &Error{Reason: ReasonProcessExited, Seen: c.lines.partial(), Details: map[string]any{}}
+	code, signal := exitStatus(c.cmd.ProcessState)
+	if signal != "" {
+		e.Text = "the server process was ended by the signal " + strconv.Quote(signal)
+		e.Details["signal"] = signal
+	} else {
+		e.Text = fmt.Sprintf("the server process ended with exit code %d", code)
+		e.Details["exitCode"] = code
+	}
+	c.addStderr(e)
+	return e
+}
+
+// addStderr puts what the server last said on its standard error into e.
+func (c *stdioConn) addStderr(e *Error) {
+	text := c.stderrTail()
+	if text == "" {
+		return
+	}
+	if e.Details == nil {
+		e.Details = make(map[string]any)
+	}
+	e.Details["stderr"] = text
+	if last := text[strings.LastIndexByte(text, '\n')+1:]; e.Reason == ReasonProcessExited && len([]rune(last)) <= maxShortLine {
+		e.Text += ": " + last
+	}
+}
+
+// firstMessage is closed when the server has sent its first JSON-RPC message.
+func (c *stdioConn) firstMessage() <-chan struct{} { return c.first }
+
+// done is closed when no more answers will come: the process has ended, or it
+// closed its standard output.
+func (c *stdioConn) done() <-chan struct{} { return c.lost }
+
+// exitText says how the connection was lost, "" while it is not.
+func (c *stdioConn) exitText() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending == nil {
+		return ""
+	}
+	return c.ending.Text
+}
+
+// stderrTail is the end of what the server wrote to its standard error, at most
+// 10 lines, redacted and safe to show.
+func (c *stdioConn) stderrTail() string {
+	return showTail(scrub(c.errors.text(), c.cfg.Redact))
+}
+
+// speaks does nothing: messages over stdio look the same in all revisions.
+func (c *stdioConn) speaks(_, _ string) {}
+
+func (c *stdioConn) exchange(ctx context.Context, r *request) (*answer, error) {
+	x := Exchange{Method: r.method, Started: time.Now()}
+	o := c.roundTrip(ctx, r)
+	x.Duration, x.Bytes = time.Since(x.Started), int64(o.bytes)
+	if o.err == nil {
+		c.cfg.Log.exchange(x)
+		return o.answer, nil
+	}
+	if o.err.Reason == ReasonTimeout || o.err.Reason == ReasonPartialResponse {
+		c.addStderr(o.err)
+	}
+	x.Err = o.err
+	c.cfg.Log.exchange(x)
+	return nil, o.err
+}
+
+func (c *stdioConn) roundTrip(ctx context.Context, r *request) outcome {
+	p, lost := c.mux.register(r)
+	if lost != nil {
+		return outcome{err: lost}
+	}
+	unread := func() *Error { return c.unread(ctx, r.method) }
+	out := newOutgoing(r.body)
+	select {
+	case c.requests <- out:
+	case o := <-p.done:
+		return o
+	case <-ctx.Done():
+		c.mux.abandon(p)
+		return outcome{err: unread()}
+	}
+	select {
+	case err := <-out.written:
+		if err != nil {
+			return c.brokenStdin(ctx, p)
+		}
+	case o := <-p.done:
+		return o
+	case <-ctx.Done():
+		return c.mux.wait(ctx, p, unread)
+	}
+	return c.mux.wait(ctx, p, func() *Error {
+		c.cancelled(r)
+		return ended(ctx, "the answer to "+r.method, c.lines.partial())
+	})
+}
+
+func newOutgoing(body []byte) *outgoing {
+	return &outgoing{line: append(slices.Clip(body), '\n'), written: make(chan error, 1)}
+}
+
+// unread is the end of ctx before the server had read the message.
+func (c *stdioConn) unread(ctx context.Context, method string) *Error {
+	e := ended(ctx, "an answer", c.lines.partial())
+	if e.Reason != ReasonAborted {
+		e.Text = "the server did not read " + method + " from its standard input before the time ran out"
+	}
+	return e
+}
+
+// brokenStdin waits for the end of a server that closed its standard input:
+// mostly it has just crashed, and how tells more.
+func (c *stdioConn) brokenStdin(ctx context.Context, p *pending) outcome {
+	soon, cancel := context.WithTimeout(ctx, closedGrace)
+	defer cancel()
+	return c.mux.wait(soon, p, func() *Error {
+		if ctx.Err() != nil {
+			return ended(ctx, "the answer to "+p.r.method, c.lines.partial())
+		}
+		e := failf(ReasonProcessExited, "the server closed its standard input and is still running")
+		c.addStderr(e)
+		return e
+	})
+}
+
+// cancelled tells the server that nobody waits for r any more, if that can be
+// said at once. initialize cannot be cancelled.
+func (c *stdioConn) cancelled(r *request) {
+	if r.method == "initialize" {
+		return
+	}
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the time for the answer ran out"}`, r.id)
+	c.aside(encode(0, "notifications/cancelled", params))
+}
+
+func (c *stdioConn) notify(ctx context.Context, r *request) error {
+	out := newOutgoing(r.body)
+	select {
+	case c.requests <- out:
+	case <-c.lost:
+		return c.lostError()
+	case <-ctx.Done():
+		return c.unread(ctx, r.method)
+	}
+	select {
+	case err := <-out.written:
+		if err == nil {
+			return nil
+		}
+	case <-c.lost:
+		return c.lostError()
+	case <-ctx.Done():
+		return c.unread(ctx, r.method)
+	}
+	select {
+	case <-c.lost:
+		return c.lostError()
+	case <-ctx.Done():
+	case <-time.After(closedGrace):
+	}
+	return failf(ReasonProcessExited, "the server closed its standard input and is still running")
+}
+
+func (c *stdioConn) lostError() *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ending.clone()
+}
+
+// aside queues a line that nobody waits for, or drops it when the server does
+// not read: the reader of its output must never wait for its input.
+func (c *stdioConn) aside(body []byte) {
+	select {
+	case c.asides <- append(slices.Clip(body), '\n'):
+	default:
+	}
+}
+
+// write is the only writer of the server's standard input. A server that does
+// not read blocks it and nobody else, until close closes the pipe.
+func (c *stdioConn) write() {
+	defer close(c.writerDone)
+	for {
+		select {
+		case out := <-c.requests:
+			_, err := c.stdin.Write(out.line)
+			out.written <- err
+		case line := <-c.asides:
+			_, _ = c.stdin.Write(line)
+		case <-c.quit:
+			for {
+				select {
+				case line := <-c.asides:
+					_, _ = c.stdin.Write(line)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *stdioConn) readStderr() {
+	defer close(c.stderrDone)
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := c.stderr.Read(buf)
+		_, _ = c.errors.Write(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *stdioConn) readStdout() {
+	c.readLines()
+	close(c.stdoutDone)
+	// The end of its output is mostly the end of the server, of which run
+	// tells more.
+	timer := time.NewTimer(closedGrace)
+	defer timer.Stop()
+	select {
+	case <-c.exited:
+	case <-timer.C:
+		e := failf(ReasonProcessExited, "the server closed its standard output and is still running")
+		c.addStderr(e)
+		c.lose(e)
+	}
+}
+
+func (c *stdioConn) readLines() {
+	for {
+		line, err := c.lines.next()
+		switch {
+		case err == errLineTooLong:
+			e := tooLarge(c.lines.max)
+			e.Text = fmt.Sprintf("the server printed a line longer than the limit of %d bytes", c.lines.max)
+			if !c.mux.failWaiting(e) {
+				c.mux.note(e.Reason, e.Text, "")
+			}
+		case err != nil:
+			return
+		case len(bytes.TrimSpace(line)) == 0:
+		case c.mux.receive(line) && !c.gotFirst:
+			c.gotFirst = true
+			close(c.first)
+		}
+	}
+}
+
+// malformed is the mux's policy for what is not JSON-RPC: a line that was meant
+// as a message breaks the exchange it belongs to, any other is noise.
+func (c *stdioConn) malformed(line []byte, err *Error) {
+	v, _, _ := rawjson.Parse(line)
+	if !meantAsMessage(line, v) {
+		c.noted(line)
+		return
+	}
+	if !c.mux.blame(v.Get("id"), err) {
+		c.mux.note(err.Reason, err.Text, "")
+	}
+}
+
+// meantAsMessage tells a broken message from the log lines that servers print by
+// mistake, which may well be JSON: v is the line, if it is.
+func meantAsMessage(line []byte, v rawjson.Value) bool {
+	switch v.Kind() {
+	case rawjson.Invalid:
+		line = bytes.TrimLeft(line, "\xef\xbb\xbf \t")
+		return len(line) > 0 && (line[0] == '{' || line[0] == '[') && bytes.Contains(line, []byte(`"jsonrpc"`))
+	case rawjson.Object:
+		answers := v.Get("id").Exists() && (v.Get("result").Exists() || v.Get("error").Exists())
+		return answers || v.Get("jsonrpc").Exists()
+	case rawjson.Array:
+		return slices.ContainsFunc(v.Elems(), func(e rawjson.Value) bool { return e.Get("jsonrpc").Exists() })
+	default:
+		return false
+	}
+}
+
+// noted notes a line of noise. The text is that of the first one, so that the
+// note counts the lines.
+func (c *stdioConn) noted(line []byte) {
+	if c.noise == "" {
+		first := scrub(string(line[:min(len(line), maxNoiseScrub)]), c.cfg.Redact)
+		c.noise = fmt.Sprintf("standard output has lines that are no messages, first \"%s\"", plain.Line(first, maxNoiseQuote))
+	}
+	c.cfg.Log.Note("stdout-noise", c.noise, "print banners and logs to standard error: clients that are strict break off here")
+}
+
+// close ends the server: its standard input is closed, then it is asked to end,
+// then it is killed, and with it all that it has started. It may be called more
+// than once, and waits for the end each time.
+func (c *stdioConn) close() { c.closeOnce.Do(c.shutdown) }
+
+func (c *stdioConn) shutdown() {
+	c.mux.fail(&Error{Reason: ReasonAborted, Text: "the connection was closed"})
+	close(c.quit)
+	within(c.writerDone, flushGrace)
+	c.stdin.Close()
+	if !within(c.exited, c.sc.StdinGrace) {
+		how := "only after it was asked to (SIGTERM)"
+		c.tree.terminate()
+		if !within(c.exited, c.sc.TermGrace) {
+			how = "and had to be killed"
+			c.tree.kill()
+		}
+		c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", c.sc.StdinGrace, how), "end the server when its standard input ends")
+	}
+	finished := make(chan struct{})
+	go func() {
+		c.goroutines.Wait()
+		c.stdout.Close()
+		c.stderr.Close()
+		close(finished)
+	}()
+	within(finished, killGrace)
+}
+
+// within waits for ch, for at most d, and reports whether it was closed.
+func within(ch <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ch:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
