@@ -54,7 +54,7 @@ format: tools ## Format all Go files
 
 .PHONY: test
 test: test-deps ## Install what the tests need, run them all, then each fuzz target for 10 seconds
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+	CGO_ENABLED=1 $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
 	GO='$(GO)' scripts/fuzz.sh 10
 
 .PHONY: system-deps
