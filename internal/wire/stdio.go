@@ -78,6 +78,7 @@ type stdioConn struct {
 	quit     chan struct{} // closed by close: write what is queued and stop
 
 	first      chan struct{} // closed at the first message
+	spawn      time.Duration // set before first is closed
 	gotFirst   bool          // of the reader of stdout
 	noise      string        // of the reader of stdout: the text of its note
 	stdoutDone chan struct{}
@@ -140,6 +141,14 @@ func startStdio(ctx context.Context, sc StdioConfig, cfg Config) (*stdioConn, er
 	c.mux = newMux(cfg.Log, c.aside, c.malformed)
 	if err := c.start(); err != nil {
 		return nil, startError(path, err)
+	}
+	return c, nil
+}
+
+func (sc StdioConfig) connect(ctx context.Context, cfg Config) (conn, error) {
+	c, err := startStdio(ctx, sc, cfg)
+	if err != nil {
+		return nil, err // not c: a nil *stdioConn in an interface is not nil
 	}
 	return c, nil
 }
@@ -275,6 +284,17 @@ func (c *stdioConn) addStderr(e *Error) {
 
 // firstMessage is closed when the server has sent its first JSON-RPC message.
 func (c *stdioConn) firstMessage() <-chan struct{} { return c.first }
+
+// firstAfter is how long after its start the server sent its first message, 0
+// while it has not.
+func (c *stdioConn) firstAfter() time.Duration {
+	select {
+	case <-c.first:
+		return c.spawn
+	default:
+		return 0
+	}
+}
 
 // done is closed when no more answers will come: the process has ended, or it
 // closed its standard output.
@@ -494,6 +514,7 @@ func (c *stdioConn) readLines() {
 		case len(bytes.TrimSpace(line)) == 0:
 		case c.mux.receive(line) && !c.gotFirst:
 			c.gotFirst = true
+			c.spawn = time.Since(c.started)
 			close(c.first)
 		}
 	}
