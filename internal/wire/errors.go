@@ -23,6 +23,9 @@ type Error struct {
 	Challenges []string
 	// Seen: at least one byte of an answer had arrived.
 	Seen bool
+	// Body is the start of a refusal's body, raw: negotiation looks for
+	// revisions in it.
+	Body []byte
 	// Details are facts for the report, safe to show.
 	Details map[string]any
 	// Err is the cause, or nil. Its text is not safe to show.
@@ -136,11 +139,17 @@ func ReasonOf(err error) string {
 	return ""
 }
 
+// timedOut reports whether ctx ended because of time. Budgets that are no
+// deadline of the context itself wrap context.DeadlineExceeded in their cause.
+func timedOut(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+}
+
 // ended turns the end of ctx into an Error. what names the thing waited for;
 // seen says whether a part of it had arrived.
 func ended(ctx context.Context, what string, seen bool) *Error {
 	switch {
-	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case !timedOut(ctx):
 		return &Error{Reason: ReasonAborted, Text: "cancelled while waiting for " + what, Seen: seen, Err: context.Cause(ctx)}
 	case seen:
 		return &Error{Reason: ReasonPartialResponse, Text: "time ran out in the middle of " + what, Seen: true, Err: context.DeadlineExceeded}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -20,9 +21,9 @@ type request struct {
 	method string
 	// body is the whole encoded message, without a line end.
 	body []byte
-	// name goes into Mcp-Name, params into Mcp-Param-* headers (modern HTTP).
-	name   string
-	params map[string]string
+	// header goes with an HTTP request: what the modern revisions mirror from
+	// the body. Stdio ignores it.
+	header http.Header
 	// once forbids sending the message a second time, whatever happens.
 	once bool
 }

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/netguard"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+)
+
+// lookBudget bounds each of the looks that only a diagnosis takes.
+const lookBudget = 2 * time.Second
+
+// Head asks whether the endpoint can be reached: any HTTP status will do, and
+// within two seconds a connection without a status as well, because some
+// servers never answer HEAD. status is 0 then. What was learnt is in cfg.Log.
+func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error) {
+	c := newHTTPConn(hc, cfg)
+	defer c.close()
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	resp, x, err := c.send(ctx, http.MethodHead, hc.URL, nil, nil, nil)
+	if err == nil {
+		resp.Body.Close()
+		status = resp.StatusCode
+	}
+	c.finish(x, err)
+	x.mu.Lock()
+	connected := x.Stages.TCP >= 0 && !x.wrote.IsZero()
+	x.mu.Unlock()
+	if proxy, _ := netguard.ProxyFor(hc.Net, hc.URL); err != nil && proxy == nil && connected && timedOut(ctx) {
+		return 0, nil
+	}
+	return status, err
+}
+
+// LookAtGET opens the optional GET stream of a Streamable HTTP server and notes
+// what is untidy about the answer. A stream that is silent is in order.
+func (s *Session) LookAtGET(ctx context.Context) {
+	c, ok := s.conn.(*httpConn)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	u, _, _ := c.state()
+	resp, x, err := c.send(ctx, http.MethodGet, u, http.Header{"Accept": {typeSSE}}, nil, nil)
+	c.finish(x, err)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	const tidy = "answer 405 to GET when there is no stream"
+	switch {
+	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) != typeSSE:
+		s.cfg.Log.Note("get-not-sse", fmt.Sprintf("GET is answered with 200 and the content type %s; clients take it for a stream that died and reconnect for ever", quoteType(mediaType(resp.Header))), tidy)
+	case resp.StatusCode == http.StatusOK && s.era == EraModern:
+		s.cfg.Log.Note("get-stream", "GET opens a stream, which 2026-07-28 removed", tidy)
+	case resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusMethodNotAllowed:
+		s.cfg.Log.Note("get-status", fmt.Sprintf("GET is answered with %d", resp.StatusCode), tidy)
+	}
+}
+
+// impossibleRevision is one that no server can speak.
+const impossibleRevision = "1999-01-01"
+
+// LookForEcho opens one more legacy session with an impossible revision and
+// notes when the server repeats it: its handshake proves nothing.
+func LookForEcho(ctx context.Context, p Peer, cfg Config) {
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	quiet := cfg
+	quiet.Log = NewLog(cfg.Redact)
+	c, err := p.connect(ctx, quiet)
+	if err != nil {
+		return
+	}
+	defer c.close()
+	n := &negotiation{peer: p, cfg: quiet, ids: new(atomic.Int64), conn: c}
+	a, err := c.exchange(ctx, n.initializeRequest(impossibleRevision))
+	if err != nil || a.rpcErr != nil {
+		return
+	}
+	c.speaks("", a.sessionID)
+	if got, _ := a.result.Get("protocolVersion").Text(); got == impossibleRevision {
+		cfg.Log.Note("version-echo", "the server repeats whatever revision it is offered, even "+impossibleRevision, "answer with a revision that the server really speaks")
+	}
+}
+
+// LookForLegacySSE reports whether the endpoint is one of the HTTP+SSE
+// transport of 2024-11-05.
+func LookForLegacySSE(ctx context.Context, hc HTTPConfig, cfg Config) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	cfg.Log = NewLog(cfg.Redact)
+	c, err := SSEConfig(hc).connect(ctx, cfg)
+	if err != nil {
+		return ReasonOf(err) == ReasonSSEEndpoint
+	}
+	c.close()
+	return true
+}
+
+// OpenPinned opens a session with one revision and its own opening, and says
+// what the server answered. It serves the table of revisions.
+func OpenPinned(ctx context.Context, p Peer, cfg Config, revision string) (supported bool, answer string) {
+	cfg.Pin = revision
+	cfg.Log = NewLog(cfg.Redact)
+	s, err := Open(ctx, p, cfg)
+	if err != nil {
+		return false, plain.Line(strings.TrimPrefix(err.Error(), revision+" is pinned and "), maxQuote)
+	}
+	s.Close()
+	return true, "answered with " + s.revision
+}

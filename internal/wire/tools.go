@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+// Bounds of tool names: SHOULD from 2025-11-25.
+const maxToolName = 128
+
+// checkTools looks at what only tools have: names that model APIs accept, a
+// usable input schema, annotations that ask for headers.
+func (s *Session) checkTools(l *Listing) {
+	headers := map[string]toolHeaderSet{}
+	l.Items = slices.DeleteFunc(l.Items, func(item Item) bool {
+		if !s.http || s.era != EraModern {
+			return false // a stdio client may ignore the annotation
+		}
+		set, err := toolHeaders(item.Value.Get("inputSchema"))
+		if err != nil {
+			name := plain.Line(item.Key, 100)
+			l.Dropped = append(l.Dropped, item.Key)
+			s.cfg.Log.Note("invalid-tool-header", fmt.Sprintf("the tool %q is left out: %s", name, plain.Line(err.Error(), maxQuote)), "mend its x-mcp-header; conforming HTTP clients drop the tool")
+			return true
+		}
+		if len(set) > 0 {
+			headers[item.Key] = set
+		}
+		return false
+	})
+	for i, item := range l.Items {
+		s.checkToolName(item.Key)
+		if pointer, text := schemaProblem(item.Value); text != "" {
+			l.Schemas = append(l.Schemas, SchemaProblem{Tool: plain.Line(item.Key, 100), Index: i, Pointer: pointer, Text: text})
+		}
+	}
+	s.mu.Lock()
+	s.headers = headers
+	s.mu.Unlock()
+}
+
+func (s *Session) checkToolName(name string) {
+	shown := plain.Line(name, 140)
+	switch odd := strings.IndexFunc(name, oddInName); {
+	case utf8.RuneCountInString(name) > maxToolName:
+		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool %q is longer than %d characters", shown, maxToolName), "shorten it; some model APIs refuse names over 64")
+	case odd >= 0 && strings.ContainsRune("./", rune(name[odd])):
+		s.cfg.Log.Note("tool-name-portable", fmt.Sprintf("the name of the tool %q has a dot or a slash", shown), "some model APIs take only letters, digits, _ and -")
+	case odd >= 0:
+		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool %q has characters outside A-Z a-z 0-9 _ - . /", shown), "rename it; model APIs refuse the request")
+	}
+}
+
+func oddInName(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+}
+
+// schemaProblem returns where and why a tool's input schema makes mainstream
+// clients drop every tool of the server, or nothing.
+func schemaProblem(tool rawjson.Value) (pointer, text string) {
+	schema := tool.Get("inputSchema")
+	if !schema.Exists() {
+		return "/inputSchema", "is missing"
+	}
+	if schema.Kind() != rawjson.Object {
+		return "/inputSchema", "is " + article(schema.Kind()) + ", not an object"
+	}
+	kind := schema.Get("type")
+	if name, ok := kind.Text(); !ok || name != "object" {
+		switch {
+		case !kind.Exists():
+			return "/inputSchema/type", `is missing; it must be "object"`
+		case ok:
+			return "/inputSchema/type", fmt.Sprintf(`is %q; it must be "object"`, plain.Line(name, 40))
+		default:
+			return "/inputSchema/type", fmt.Sprintf(`is %s; it must be the string "object"`, article(kind.Kind()))
+		}
+	}
+	if p := schema.Get("properties"); p.Exists() && p.Kind() != rawjson.Object {
+		return "/inputSchema/properties", "is " + article(p.Kind()) + ", not an object"
+	}
+	for name, p := range schema.Get("properties").Members() {
+		if k := p.Kind(); k != rawjson.Object && k != rawjson.Bool {
+			return "/inputSchema" + rawjson.Pointer("properties", plain.Line(name, 60)), "is " + article(k) + ", not a schema"
+		}
+	}
+	if req := schema.Get("required"); req.Exists() {
+		if _, ok := textList(req); !ok {
+			return "/inputSchema/required", "is not an array of strings"
+		}
+	}
+	if out := tool.Get("outputSchema"); out.Exists() && !out.IsNull() && out.Kind() != rawjson.Object {
+		return "/outputSchema", "is " + article(out.Kind()) + ", not an object"
+	}
+	return "", ""
+}

@@ -1,0 +1,156 @@
+package probe
+
+import (
+	"fmt"
+	"net/url"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/wire"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// certificateWarning is how many days before its end a certificate is noted.
+const certificateWarning = 14
+
+// firstStages are the stages of the first exchange, or the start of a stdio
+// server.
+func (r *run) firstStages() *Stages {
+	if r.t.Kind() == target.Stdio {
+		if r.session == nil || r.session.Spawn() == 0 {
+			return nil
+		}
+		d := MillisOf(r.session.Spawn())
+		return &Stages{Spawn: &d}
+	}
+	x := r.log.Exchanges()
+	if len(x) == 0 || x[0].Stages == nil {
+		return nil
+	}
+	return stagesOf(*x[0].Stages)
+}
+
+func stagesOf(s wire.Stages) *Stages {
+	ms := func(d time.Duration) *Millis {
+		if d < 0 {
+			return nil
+		}
+		m := MillisOf(d)
+		return &m
+	}
+	return &Stages{DNS: ms(s.DNS), TCP: ms(s.TCP), TLS: ms(s.TLS), FirstByte: ms(s.FirstByte)}
+}
+
+// connectTime is the time until the connection stood.
+func (r *run) connectTime() time.Duration {
+	var sum time.Duration
+	if x := r.log.Exchanges(); len(x) > 0 && x[0].Stages != nil && x[0].Stages.TCP >= 0 {
+		for _, d := range []time.Duration{x[0].Stages.DNS, x[0].Stages.TCP, x[0].Stages.TLS} {
+			sum += max(0, d)
+		}
+	}
+	return sum
+}
+
+// firstResponse is the time from the start of the first exchange to the first
+// byte of its answer; for stdio from the start of the process to its first
+// message.
+func (r *run) firstResponse() (time.Duration, bool) {
+	if r.t.Kind() == target.Stdio {
+		if r.session == nil {
+			return 0, false
+		}
+		return r.session.Spawn(), true
+	}
+	x := r.log.Exchanges()
+	if len(x) == 0 || x[0].Stages == nil || x[0].Stages.FirstByte < 0 {
+		return 0, false
+	}
+	return r.connectTime() + x[0].Stages.FirstByte, true
+}
+
+// takeEvidence moves what was exchanged into the report.
+func (r *run) takeEvidence() {
+	for _, x := range r.log.Exchanges() {
+		e := Exchange{
+			Step: x.Step, Method: x.Method, HTTPMethod: x.HTTPMethod, URL: plain.Line(r.redact.String(x.URL), 400),
+			Status: x.Status, ContentType: x.ContentType, Duration: x.Duration, Bytes: x.Bytes,
+		}
+		if x.Stages != nil {
+			e.Stages = stagesOf(*x.Stages)
+		}
+		if x.Err != nil {
+			e.Err = plain.Line(r.redact.String(x.Err.Error()), 400)
+		}
+		if x.HTTPMethod != "" {
+			e.Curl = plain.Line(r.redact.String(curl(x)), 4000)
+		}
+		r.report.Evidence = append(r.report.Evidence, e)
+		r.takeCertificate(x)
+	}
+}
+
+func (r *run) takeCertificate(x wire.Exchange) {
+	c := x.Certificate
+	if c == nil || r.report.Certificate != nil {
+		return
+	}
+	out := &Certificate{Subject: plain.Line(c.Subject.String(), 200), Issuer: plain.Line(c.Issuer.String(), 200), NotAfter: c.NotAfter.UTC()}
+	out.DaysLeft = int(time.Until(c.NotAfter).Hours() / 24)
+	for _, name := range c.DNSNames[:min(len(c.DNSNames), 20)] {
+		out.Names = append(out.Names, plain.Line(name, 200))
+	}
+	for _, ip := range c.IPAddresses[:min(len(c.IPAddresses), 20)] {
+		out.Names = append(out.Names, ip.String())
+	}
+	r.report.Certificate = out
+	if out.DaysLeft < certificateWarning {
+		r.log.Note(string(reasonCertificateExpiring), fmt.Sprintf("the certificate ends in %d days, on %s", out.DaysLeft, out.NotAfter.Format(time.DateOnly)), "")
+	}
+}
+
+// curl writes a shell line that repeats an exchange. Headers that hold a
+// credential refer to variables, and the values of a query are left out.
+func curl(x wire.Exchange) string {
+	var b strings.Builder
+	b.WriteString("curl -sS -i")
+	if x.HTTPMethod != "POST" {
+		b.WriteString(" -X " + x.HTTPMethod)
+	}
+	names := make([]string, 0, len(x.Header))
+	for name := range x.Header {
+		if name != "Accept-Encoding" {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		for _, value := range x.Header[name] {
+			b.WriteString(" -H " + shellQuote(name+": "+value))
+		}
+	}
+	for _, name := range x.SecretHeaders {
+		b.WriteString(` -H "` + name + ": $" + variableFor(name) + `"`)
+	}
+	if len(x.Body) > 0 {
+		b.WriteString(" --data-raw " + shellQuote(string(x.Body)))
+	}
+	if u, err := url.Parse(x.URL); err == nil {
+		b.WriteString(" " + shellQuote(u.String()))
+	}
+	return b.String()
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// variableFor turns a header name into the name of a variable to fill in.
+func variableFor(header string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(header))
+}
