@@ -43,8 +43,12 @@ func stagesOf(s wire.Stages) *Stages {
 	return &Stages{DNS: ms(s.DNS), TCP: ms(s.TCP), TLS: ms(s.TLS), FirstByte: ms(s.FirstByte)}
 }
 
-// connectTime is the time until the connection stood.
+// connectTime is the time until the connection stood; for stdio, until the
+// server sent its first message.
 func (r *run) connectTime() time.Duration {
+	if r.t.Kind() == target.Stdio && r.session != nil {
+		return r.session.Spawn()
+	}
 	var sum time.Duration
 	if x := r.log.Exchanges(); len(x) > 0 && x[0].Stages != nil && x[0].Stages.TCP >= 0 {
 		for _, d := range []time.Duration{x[0].Stages.DNS, x[0].Stages.TCP, x[0].Stages.TLS} {

@@ -95,8 +95,13 @@ func (r *run) check(ctx context.Context) {
 	if r.t.HeadReachability && r.t.Kind() == target.HTTP {
 		r.head(ctx)
 	}
-	if r.barred == "" && r.wantsOpening() {
+	switch {
+	case r.barred != "":
+		r.skipBarred(StepInitialize)
+	case r.wantsOpening():
 		r.open(ctx, overall)
+	default:
+		r.skip(StepInitialize, "not asked for", true)
 	}
 	if r.session != nil {
 		defer r.session.Close()

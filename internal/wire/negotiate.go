@@ -171,7 +171,7 @@ func (n *negotiation) judgeDiscoverError(a *answer) error {
 		return n.noModern(supportedIn(a.rpcErr))
 	case codeMethodNotFound:
 		e.Reason, e.Err = ReasonDiscoverMissing, errNoDiscover
-		e.Text = "the server does not know server/discover, which 2026-07-28 requires, nor did initialize work"
+		e.Text = "the server does not know server/discover, which 2026-07-28 requires"
 	default:
 		e.Err = errNoDiscover
 	}
