@@ -139,7 +139,7 @@ func isTimeout(err error) bool {
 	if timeout, ok := err.(interface{ Timeout() bool }); ok && timeout.Timeout() {
 		return true
 	}
-	switch wrapper := err.(type) {
+	switch wrapper := err.(type) { //nolint:errorlint // walks the tree itself
 	case interface{ Unwrap() error }:
 		return isTimeout(wrapper.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -205,7 +205,7 @@ func proxyFailure(err error, where string) (Failure, bool) {
 
 // proxyCause classifies what happened to the proxy as if it were a server.
 func proxyCause(err error, where string) string {
-	if op, ok := err.(*net.OpError); ok && op.Op == "proxyconnect" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		err = op.Err
 	}
 	if _, again := proxyFailure(err, where); err == nil || again {

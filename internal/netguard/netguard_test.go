@@ -263,8 +263,8 @@ func TestFailuresOfRealServers(t *testing.T) {
 }
 
 func TestCertificates(t *testing.T) {
-	root, middle, other := ca(t, nil, "Test Root"), (*authority)(nil), ca(t, nil, "Private\x1b[31m Root")
-	middle = ca(t, root, "Test Middle")
+	root, other := ca(t, nil, "Test Root"), ca(t, nil, "Private\x1b[31m Root")
+	middle := ca(t, root, "Test Middle")
 	good := leaf(t, middle, nil)
 	expired := leaf(t, middle, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	early := leaf(t, middle, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) })
@@ -393,8 +393,10 @@ func TestLookups(t *testing.T) {
 			}
 			return loopback, nil
 		}}, 2, expectation{}},
-		{"no such host", &fakeResolver{answer: func(int) ([]netip.Addr, error) { return nil, noSuchHost("mcp.test") }}, 2,
-			expectation{reason: ReasonDNSNotFound, text: "no host mcp.test"}},
+		{
+			"no such host", &fakeResolver{answer: func(int) ([]netip.Addr, error) { return nil, noSuchHost("mcp.test") }}, 2,
+			expectation{reason: ReasonDNSNotFound, text: "no host mcp.test"},
+		},
 		{"no addresses", resolve(), 2, expectation{reason: ReasonDNSNotFound, text: "mcp.test"}},
 		{"server failure", &fakeResolver{answer: func(int) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "server misbehaving", Name: "mcp.test", IsTemporary: true}
@@ -402,8 +404,10 @@ func TestLookups(t *testing.T) {
 		{"timeout", &fakeResolver{answer: func(int) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "i/o timeout", Name: "mcp.test", IsTimeout: true, IsTemporary: true}
 		}}, 2, expectation{reason: ReasonDNSFailure, text: "no name server answered for mcp.test", local: true}},
-		{"another error", &fakeResolver{answer: func(int) ([]netip.Addr, error) { return nil, errors.New("odd") }}, 2,
-			expectation{reason: ReasonDNSFailure, text: "looking up mcp.test failed: odd"}},
+		{
+			"another error", &fakeResolver{answer: func(int) ([]netip.Addr, error) { return nil, errors.New("odd") }}, 2,
+			expectation{reason: ReasonDNSFailure, text: "looking up mcp.test failed: odd"},
+		},
 		{"resolver refuses", unreachable, 0, expectation{reason: ReasonDNSFailure, text: "no name server answered", local: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

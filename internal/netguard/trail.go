@@ -198,7 +198,7 @@ func (t *Trail) Explain(err error) error {
 		return err
 	}
 	// The *url.Error of an http.Client stays outermost.
-	if outer, ok := err.(*url.Error); ok {
+	if outer, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost
 		return &url.Error{Op: outer.Op, URL: outer.URL, Err: t.wrap(outer.Err)}
 	}
 	return t.wrap(err)

@@ -24,13 +24,13 @@ import (
 
 const ellipsis = "…"
 
-// Line gives s as one line of at most max runes, followed by "…" when something
+// Line gives s as one line of at most maxRunes runes, followed by "…" when something
 // was cut off. Newlines and tabs are spelled out like every other invisible
 // character, as \u{000A}; a byte that is not UTF-8 as \xE9. An escape, an emoji
 // sequence, is kept whole or cut whole. A backslash stays as it is, so the result
 // is for reading, not for decoding.
-func Line(s string, max int) string {
-	return show(s, max, false, utf8.RuneCountInString)
+func Line(s string, maxRunes int) string {
+	return show(s, maxRunes, false, utf8.RuneCountInString)
 }
 
 // Text is Line for text of several lines, such as the tail of a process's
