@@ -101,6 +101,7 @@ var reasons = map[Reason]ReasonInfo{
 	"invalid-header":                local("a header has no usable name", "write NAME:VALUE"),
 	"plaintext-credential":          local("a credential would travel over plain http", "use https"),
 	"missing-variable":              local("an environment variable the target refers to is not set", "set it before the check"),
+	"invalid-entry":                 local("an entry of a client configuration is not usable", "mend the entry in that file"),
 	"oauth-not-supported":           local("the target asks for an OAuth login, which this version does not do", "hand over a token with bearer_env"),
 	reasonUnreadableSecret:          local("the value of a credential cannot be read", "see that it is set and readable"),
 	reasonUnknownPin:                local("the pinned protocol version is not known", "pin a revision that exists"),
@@ -184,7 +185,7 @@ var reasons = map[Reason]ReasonInfo{
 	// Inventories.
 	"tools-not-array":                 listing(StatusUnhealthy, "tools/list has no array of tools", "send an array, empty if there are none"),
 	"resources-not-array":             listing(StatusUnhealthy, "resources/list has no array of resources", "send an array, empty if there are none"),
-	"resourceTemplates-not-array":     listing(StatusUnhealthy, "resources/templates/list has no array of templates", "send an array, empty if there are none"),
+	"resource-templates-not-array":    listing(StatusUnhealthy, "resources/templates/list has no array of templates", "send an array, empty if there are none"),
 	"prompts-not-array":               listing(StatusUnhealthy, "prompts/list has no array of prompts", "send an array, empty if there are none"),
 	"tool-entry-invalid":              listing(StatusUnhealthy, "an entry of tools/list is no tool", "send objects with a name and an inputSchema"),
 	"resource-entry-invalid":          listing(StatusUnhealthy, "an entry of resources/list is no resource", "send objects with a uri and a name"),

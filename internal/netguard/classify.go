@@ -32,7 +32,7 @@ const (
 	ReasonTLSUntrusted       = "tls-untrusted"       // Detail["sub"] says why
 	ReasonTLSHandshake       = "tls-handshake"       // no TLS connection for another cause
 	ReasonHTTPMalformed      = "http-malformed"      // an answer that is not HTTP
-	ReasonCanceled           = "canceled"            // the caller gave up
+	ReasonCanceled           = "aborted"             // the caller gave up
 	ReasonNetworkError       = "network-error"       // anything else
 )
 

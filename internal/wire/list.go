@@ -185,7 +185,7 @@ func (l *lister) entries(v rawjson.Value) error {
 		if v.Exists() {
 			what = l.traits.member + " that is " + article(v.Kind()) + ", not an array"
 		}
-		return &Error{Reason: l.traits.member + "-" + ReasonNotArray, Text: fmt.Sprintf("the result of %s has %s", l.traits.method, what), Seen: true}
+		return &Error{Reason: l.traits.entry + "s-" + ReasonNotArray, Text: fmt.Sprintf("the result of %s has %s", l.traits.method, what), Seen: true}
 	}
 	for _, e := range v.Elems() {
 		index := l.read
