@@ -61,7 +61,10 @@ func attempt(ctx context.Context, t *target.Target, o Options) (report *Report) 
 func Ping(ctx context.Context, t *target.Target, o Options) *Report {
 	pinged := *t
 	pinged.HeadReachability = pinged.Kind() == target.HTTP
-	pinged.Checks = []target.Dimension{target.Configuration, target.Reachability, target.Latency}
+	pinged.Checks = []target.Dimension{target.Reachability}
+	if firstSet(o.Expect.FirstResponse, t.Expect.FirstResponse) > 0 {
+		pinged.Checks = append(pinged.Checks, target.Latency)
+	}
 	if pinged.Kind() != target.HTTP {
 		pinged.Checks = append(pinged.Checks, target.Protocol)
 	}

@@ -85,8 +85,9 @@ func LookForEcho(ctx context.Context, p Peer, cfg Config) {
 	if err != nil || a.rpcErr != nil {
 		return
 	}
-	c.speaks("", a.sessionID)
-	if got, _ := a.result.Get("protocolVersion").Text(); got == impossibleRevision {
+	got, _ := a.result.Get("protocolVersion").Text()
+	c.speaks(got, a.sessionID)
+	if got == impossibleRevision {
 		cfg.Log.Note("version-echo", "the server repeats whatever revision it is offered, even "+impossibleRevision, "answer with a revision that the server really speaks")
 	}
 }

@@ -256,7 +256,9 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 			x.Body = nil // arguments are the operator's business
 		}
 	}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, x.hooks()), method, u.String(), nil)
+	// The dial and the handshake outlive a request unless they are followed.
+	followed, trail := netguard.Follow(httptrace.WithClientTrace(ctx, x.hooks()))
+	req, err := http.NewRequestWithContext(followed, method, u.String(), nil)
 	if err != nil {
 		return nil, x, &Error{Reason: "invalid-endpoint", Text: "the endpoint cannot be requested", Err: err}
 	}
@@ -267,7 +269,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 	c.setHeaders(req, header, x)
 	resp, err := c.client.RoundTrip(req)
 	if err != nil {
-		return nil, x, c.unreachable(ctx, u, x, err)
+		return nil, x, c.unreachable(ctx, u, x, trail.Explain(err))
 	}
 	x.Status, x.ContentType = resp.StatusCode, plain.Line(resp.Header.Get("Content-Type"), 100)
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
@@ -359,14 +361,10 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 
 // unreachable classifies a request that got no response headers.
 func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err error) *Error {
-	if ctx.Err() != nil {
-		e := ended(ctx, "an answer from "+u.Host, x.seen())
-		if f := netguard.Classify(err); !x.seen() && f.Local {
-			e.Reason, e.Text, e.Hint = f.Reason, f.Text, f.Hint
-		}
-		return e
-	}
 	f := netguard.Classify(err)
+	if ctx.Err() != nil && (!timedOut(ctx) || x.seen() || f.Reason == netguard.ReasonTimeout || f.Reason == netguard.ReasonCanceled) {
+		return ended(ctx, "an answer from "+u.Host, x.seen())
+	}
 	e := &Error{Reason: f.Reason, Text: plain.Line(c.cfg.Redact.String(f.Text), 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
 	for name, value := range f.Detail {
 		if e.Details == nil {

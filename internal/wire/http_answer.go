@@ -282,9 +282,9 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 	case s == http.StatusNotAcceptable:
 		e.Reason = ReasonAcceptRejected
 		e.Text += ", although both media types were accepted"
-	case s == http.StatusNotFound && c.hasSession() && (e.RPC == nil || e.RPC.Code != codeMethodNotFound):
+	case c.hasSession() && sessionLost(s, e.RPC, body):
 		e.Reason = ReasonSessionLost
-		e.Text = "the server no longer knows the session it opened a moment ago (404)"
+		e.Text = fmt.Sprintf("the server no longer knows the session it opened a moment ago (%d)", s)
 	case s >= 200 && s <= 299:
 		e.Reason = ReasonEmptyResponse
 		e.Text += " in place of an answer"
@@ -298,6 +298,18 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 		e.Body = body
 	}
 	return e
+}
+
+// sessionLost recognises that a server forgot a session: 404 (2025-03-26,
+// Session Management), or, from careless servers, 400 with a word about it.
+func sessionLost(status int, rpc *RPCError, body []byte) bool {
+	switch {
+	case rpc != nil && rpc.Code == codeMethodNotFound:
+		return false
+	case status == http.StatusBadRequest:
+		return bytes.Contains(bytes.ToLower(body), []byte("session"))
+	}
+	return status == http.StatusNotFound
 }
 
 func detail(m map[string]any, name string, value any) map[string]any {

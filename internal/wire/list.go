@@ -128,11 +128,7 @@ type lister struct {
 
 // page reads one page. more says that next is to be followed.
 func (l *lister) page(ctx context.Context, params json.RawMessage) (next string, more bool, err error) {
-	r, err := l.s.request(l.traits.method, params)
-	if err != nil {
-		return "", false, err
-	}
-	a, err := l.s.conn.exchange(ctx, r)
+	a, err := l.s.ask(ctx, l.traits.method, params)
 	if err != nil {
 		return "", false, err
 	}

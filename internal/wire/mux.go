@@ -28,6 +28,9 @@ type mux struct {
 	// malformed is told what is no JSON-RPC message. It decides whether that
 	// is noise or a broken answer, for which there is blame.
 	malformed func(data []byte, err *Error)
+	// arrived, if set, is called for each well-formed message or batch before
+	// anything is done with it.
+	arrived func()
 
 	mu        sync.Mutex
 	pending   map[int64]*pending
@@ -187,10 +190,13 @@ func (m *mux) receive(data []byte) bool {
 		m.malformed(data, e)
 		return false
 	}
+	if m.arrived != nil {
+		m.arrived()
+	}
 	for i := range msgs {
 		m.route(&msgs[i], len(data))
 	}
-	return len(msgs) > 0
+	return true
 }
 
 func (m *mux) route(msg *message, size int) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,6 +47,7 @@ type Session struct {
 	server   Implementation
 	caps     rawjson.Value
 	spawn    time.Duration
+	reopened atomic.Bool
 
 	mu      sync.Mutex
 	headers map[string]toolHeaderSet // by tool name, once tools were listed
@@ -98,6 +100,35 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 		return nil, err
 	}
 	return v.Raw(), nil
+}
+
+// ask sends a request that may be repeated. A server that forgot the session is
+// given a new one, once in a check, as a conforming client does (2025-03-26,
+// Session Management).
+func (s *Session) ask(ctx context.Context, method string, params json.RawMessage) (*answer, error) {
+	r, err := s.request(method, params)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.conn.exchange(ctx, r)
+	var lost *Error
+	if !errors.As(err, &lost) || lost.Reason != ReasonSessionLost || s.reopened.Swap(true) {
+		return a, err
+	}
+	n := &negotiation{cfg: s.cfg, ids: s.ids, conn: s.conn, http: s.http}
+	n.cfg.Pin = s.revision
+	s.conn.speaks("", "")
+	if _, again := n.initialize(ctx, s.revision); again != nil {
+		return nil, err
+	}
+	s.cfg.Log.Note("session-restarted", "the server forgot the session it had just opened, and took a new one", "")
+	if lost.HTTPStatus != http.StatusNotFound {
+		s.cfg.Log.Note("session-expiry-status", fmt.Sprintf("a forgotten session was answered with %d", lost.HTTPStatus), "answer 404, so that clients know to open a new session")
+	}
+	if r, err = s.request(method, params); err != nil {
+		return nil, err
+	}
+	return s.conn.exchange(ctx, r)
 }
 
 // request builds a request in the session's era.

@@ -139,6 +139,7 @@ func startStdio(ctx context.Context, sc StdioConfig, cfg Config) (*stdioConn, er
 		lost:       make(chan struct{}),
 	}
 	c.mux = newMux(cfg.Log, c.aside, c.malformed)
+	c.mux.arrived = c.arrived
 	if err := c.start(); err != nil {
 		return nil, startError(path, err)
 	}
@@ -211,7 +212,7 @@ func (c *stdioConn) run(started chan<- error) {
 	// A wrapper may have left the real server behind, and a server its helpers.
 	// Those that hold its pipes get a moment to end well.
 	c.tree.terminate()
-	drained := c.drained(drainGrace)
+	drained := c.drained(min(drainGrace, c.sc.TermGrace))
 	c.tree.kill()
 	if !drained && !c.drained(drainGrace/5) {
 		// Something left the process group and kept the pipes. What it writes
@@ -512,12 +513,21 @@ func (c *stdioConn) readLines() {
 		case err != nil:
 			return
 		case len(bytes.TrimSpace(line)) == 0:
-		case c.mux.receive(line) && !c.gotFirst:
-			c.gotFirst = true
-			c.spawn = time.Since(c.started)
-			close(c.first)
+		default:
+			c.mux.receive(line)
 		}
 	}
+}
+
+// arrived is called by the reader of stdout, before an answer is handed out: who
+// has an answer can rely on what it sets.
+func (c *stdioConn) arrived() {
+	if c.gotFirst {
+		return
+	}
+	c.gotFirst = true
+	c.spawn = time.Since(c.started)
+	close(c.first)
 }
 
 // malformed is the mux's policy for what is not JSON-RPC: a line that was meant
