@@ -236,6 +236,8 @@ var reasons = map[Reason]ReasonInfo{
 	"exit-on-unknown-method":      note("the server ends when it gets a method it does not know", "answer unknown methods with error -32601"),
 	"stdout-noise":                note("something else than messages stands on standard output", "write logs to standard error"),
 	"slow-shutdown":               note("the server did not end when its input was closed", "end when standard input ends"),
+	"session-restarted":           note("the server forgot a session and took a new one", "with several instances, keep a session on one of them, or share the sessions"),
+	"session-expiry-status":       note("a forgotten session is answered with another status than 404", "answer 404"),
 	reasonCapabilityMismatch:      note("a declared capability is not implemented", "implement it, or do not declare it"),
 	reasonOldRevision:             note("the server settles on a revision before 2025-06-18", "update the server: clients begin to drop that revision"),
 	reasonAuthNotAdvertised:       note("a refusal carries no challenge", "send WWW-Authenticate with a 401 (RFC 9110, 11.6.1), so that clients know how to get in"),
