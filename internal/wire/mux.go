@@ -182,6 +182,9 @@ func (m *mux) blame(id rawjson.Value, err *Error) bool {
 // It reports whether that was well-formed JSON-RPC.
 func (m *mux) receive(data []byte) bool {
 	msgs, _, err := parseMessages(data)
+	if err == nil && len(msgs) == 0 {
+		err = &Error{Reason: ReasonMalformedMessage, Text: "the answer is an empty JSON-RPC batch", Seen: true}
+	}
 	if err != nil {
 		var e *Error
 		if !errors.As(err, &e) {
