@@ -66,7 +66,7 @@ func TestSSE(t *testing.T) {
 		{"id reset", "id\ndata: a\n\n", []sseEvent{{hasID: true, data: "a"}}},
 		{"id with NUL", "id: a\x00b\ndata: a\n\n", data("a")},
 		{"retry must be digits", "retry: 10s\nretry: -1\nretry:\nretry: 1.5\ndata: a\n\n", data("a")},
-		{"retry overflow", "retry: 99999999999999999999999\n\n", []sseEvent{{retry: math.MaxInt64 / time.Millisecond * time.Millisecond, hasRetry: true}}},
+		{"retry overflow", "retry: 99999999999999999999999\n\n", []sseEvent{{retry: (math.MaxInt64 / 1_000_000) * time.Millisecond, hasRetry: true}}},
 		{"invalid UTF-8 stays", "data: caf\xe9\n\n", data("caf\xe9")},
 		{"longer than the buffer", "data: " + strings.Repeat("x", 3*sseBuffer) + "\n\n", data(strings.Repeat("x", 3*sseBuffer))},
 	}
@@ -79,7 +79,7 @@ func TestSSE(t *testing.T) {
 		for name, wrap := range readers {
 			t.Run(test.name+"/"+name, func(t *testing.T) {
 				got, left, err := readEvents(wrap(strings.NewReader(test.stream)), 1<<20)
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					t.Errorf("ended with %v, want io.EOF", err)
 				}
 				if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(sseEvent{})); diff != "" {
@@ -98,7 +98,7 @@ func TestSSE(t *testing.T) {
 func TestSSEDoesNotReadAhead(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		r, w := io.Pipe()
-		go io.WriteString(w, "data: a"+end+end) //nolint:errcheck // the pipe is never closed
+		go io.WriteString(w, "data: a"+end+end)
 		limit := int64(100)
 		ev, err := newSSEReader(r, &limit).next()
 		if err != nil || ev.data != "a" {
@@ -145,12 +145,12 @@ func TestSSEErrorsAreFinal(t *testing.T) {
 		t.Fatalf("got %+v, %v", ev, err)
 	}
 	for range 2 {
-		if _, err := s.next(); err != broken {
+		if _, err := s.next(); !errors.Is(err, broken) {
 			t.Errorf("got %v, want the reader's error", err)
 		}
 	}
 	s = newSSEReader(emptyReader{}, &limit)
-	if _, err := s.next(); err != io.ErrNoProgress {
+	if _, err := s.next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("got %v, want io.ErrNoProgress", err)
 	}
 }
@@ -207,7 +207,7 @@ func BenchmarkSSE(b *testing.B) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := readEvents(bytes.NewReader(stream), math.MaxInt64); err != io.EOF {
+		if _, _, err := readEvents(bytes.NewReader(stream), math.MaxInt64); !errors.Is(err, io.EOF) {
 			b.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -69,9 +70,9 @@ type stdioConn struct {
 	stdout *os.File
 	stderr *os.File
 
-	mux    *mux
-	lines  *lineReader
-	errors tail
+	mux   *mux
+	lines *lineReader
+	said  tail // on standard error
 
 	requests chan *outgoing
 	asides   chan []byte   // lines that nobody waits for
@@ -159,7 +160,7 @@ func (c *stdioConn) start() error {
 	var ours, theirs []*os.File
 	closeAll := func(files []*os.File) {
 		for _, f := range files {
-			f.Close()
+			_ = f.Close()
 		}
 	}
 	// The pipes are our own, not those of exec.Cmd, whose Wait would close
@@ -211,14 +212,14 @@ func (c *stdioConn) run(started chan<- error) {
 	close(c.exited)
 	// A wrapper may have left the real server behind, and a server its helpers.
 	// Those that hold its pipes get a moment to end well.
-	c.tree.terminate()
+	c.tree.terminateRest()
 	drained := c.drained(min(drainGrace, c.sc.TermGrace))
 	c.tree.kill()
 	if !drained && !c.drained(drainGrace/5) {
 		// Something left the process group and kept the pipes. What it writes
 		// is not the server's any more.
-		c.stdout.Close()
-		c.stderr.Close()
+		_ = c.stdout.Close()
+		_ = c.stderr.Close()
 		<-c.stdoutDone
 		<-c.stderrDone
 	}
@@ -314,7 +315,7 @@ func (c *stdioConn) exitText() string {
 // stderrTail is the end of what the server wrote to its standard error, at most
 // 10 lines, redacted and safe to show.
 func (c *stdioConn) stderrTail() string {
-	return showTail(scrub(c.errors.text(), c.cfg.Redact))
+	return showTail(scrub(c.said.text(), c.cfg.Redact))
 }
 
 // speaks does nothing: messages over stdio look the same in all revisions.
@@ -477,7 +478,7 @@ func (c *stdioConn) readStderr() {
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := c.stderr.Read(buf)
-		_, _ = c.errors.Write(buf[:n])
+		_, _ = c.said.Write(buf[:n])
 		if err != nil {
 			return
 		}
@@ -504,7 +505,7 @@ func (c *stdioConn) readLines() {
 	for {
 		line, err := c.lines.next()
 		switch {
-		case err == errLineTooLong:
+		case errors.Is(err, errLineTooLong):
 			e := tooLarge(c.lines.max)
 			e.Text = fmt.Sprintf("the server printed a line longer than the limit of %d bytes", c.lines.max)
 			if !c.mux.failWaiting(e) {
@@ -579,7 +580,7 @@ func (c *stdioConn) shutdown() {
 	c.mux.fail(&Error{Reason: ReasonAborted, Text: "the connection was closed"})
 	close(c.quit)
 	within(c.writerDone, flushGrace)
-	c.stdin.Close()
+	_ = c.stdin.Close()
 	if !within(c.exited, c.sc.StdinGrace) {
 		how := "only after it was asked to (SIGTERM)"
 		c.tree.terminate()
@@ -592,8 +593,8 @@ func (c *stdioConn) shutdown() {
 	finished := make(chan struct{})
 	go func() {
 		c.goroutines.Wait()
-		c.stdout.Close()
-		c.stderr.Close()
+		_ = c.stdout.Close()
+		_ = c.stderr.Close()
 		close(finished)
 	}()
 	within(finished, killGrace)

@@ -1,14 +1,17 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,4 +152,43 @@ func TestStdioEscapedDescendant(t *testing.T) {
 	if e := askFor(t, c, time.Second, 1, "a"); e.Reason != ReasonProcessExited {
 		t.Errorf("got %s: %s", e.Reason, e.Text)
 	}
+}
+
+// A server ends with the process that checks it, and not with a thread of it.
+func TestStdioDiesWithParent(t *testing.T) {
+	mark := fmt.Sprintf("MCPVIGIL_TEST_MARK=parent-%d", os.Getpid())
+	sc := serverConfig(t, "checker")
+	cmd := exec.Command(sc.Path)
+	cmd.Env = append(sc.Env, mark)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Error(err)
+	}
+	if n := len(descendants(t, mark)); n != 2 {
+		t.Errorf("%d processes run, want the checker and its server", n)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // killed
+	for deadline := time.Now().Add(10 * time.Second); len(descendants(t, mark)) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server lives on")
+		}
+	}
+}
+
+func TestStdioOutlivesThreads(t *testing.T) {
+	c := start(t, serverConfig(t, "plain"), stdioTestConfig())
+	mustAsk(t, c, 1, "a")
+	var threads sync.WaitGroup
+	for range 200 {
+		threads.Go(runtime.LockOSThread) // a goroutine that ends locked ends its thread
+	}
+	threads.Wait()
+	mustAsk(t, c, 2, "a")
 }

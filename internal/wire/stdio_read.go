@@ -31,8 +31,8 @@ type lineReader struct {
 	err   error
 }
 
-func newLineReader(r io.Reader, max int64) *lineReader {
-	return &lineReader{r: r, max: max, buf: make([]byte, lineBuffer)}
+func newLineReader(r io.Reader, limit int64) *lineReader {
+	return &lineReader{r: r, max: limit, buf: make([]byte, lineBuffer)}
 }
 
 // partial reports whether the start of a line has come and its end has not.

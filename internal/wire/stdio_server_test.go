@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -69,6 +70,8 @@ func serve(mode string) int {
 		time.Sleep(time.Hour)
 	case "escape":
 		return escape()
+	case "checker":
+		return checker()
 	case "late":
 		return s.late()
 	case "two":
@@ -218,5 +221,22 @@ func escape() int {
 		return 98
 	}
 	fmt.Fprintf(os.Stderr, "left %d\n", cmd.Process.Pid)
+	return 0
+}
+
+// checker is a client of its own, which is going to be killed.
+func checker() int {
+	self, _ := os.Executable()
+	sc := StdioConfig{Path: self, Env: append(os.Environ(), serverVariable+"=deaf")}
+	c, err := startStdio(context.Background(), sc, stdioTestConfig())
+	if err == nil {
+		_, err = c.exchange(context.Background(), &request{id: 1, method: "a", body: encode(1, "a", nil)})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	say("ready")
+	time.Sleep(time.Hour)
 	return 0
 }

@@ -38,6 +38,9 @@ func startTree(cmd *exec.Cmd) (*processTree, error) {
 // terminate asks all processes of the group to end.
 func (t *processTree) terminate() { _ = syscall.Kill(-t.group, syscall.SIGTERM) }
 
+// terminateRest is terminate once the process that was started has ended.
+func (t *processTree) terminateRest() { t.terminate() }
+
 // kill ends them.
 func (t *processTree) kill() { _ = syscall.Kill(-t.group, syscall.SIGKILL) }
 

@@ -94,6 +94,10 @@ func (t *processTree) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.process.Pid))
 }
 
+// terminateRest does nothing: a group whose first process has ended can no longer
+// be named, and an event for an unknown group may go to all of the console.
+func (t *processTree) terminateRest() {}
+
 // kill ends all processes of the tree.
 func (t *processTree) kill() {
 	if t.job != 0 {
