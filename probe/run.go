@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -252,10 +253,13 @@ func (r *run) add(res Result) *Result {
 	if res.Dimension == "" {
 		res.Dimension = dimensionOf(res.Name)
 	}
-	res.Message = plain.Line(r.redact.String(res.Message), 1000)
-	res.Hint = plain.Line(r.redact.String(res.Hint), 1000)
+	res.Message, res.Hint = r.safe(res.Message), r.safe(res.Hint)
 	if res.Error != nil {
-		res.Error.Message = plain.Line(r.redact.String(res.Error.Message), 1000)
+		res.Error.Message = r.safe(res.Error.Message)
+	}
+	res.Details = maps.Clone(res.Details) // a custom check may hand the same one out twice
+	for name, v := range res.Details {
+		res.Details[name] = r.safeDetail(v)
 	}
 	if most := firstSet(r.o.Expect.MaxLatency, r.t.Expect.MaxLatency); most > 0 && res.Status == StatusHealthy && !res.Skipped && res.DurationMs > MillisOf(most) {
 		res.Status, res.Reason = StatusDegraded, reasonSlow
@@ -264,6 +268,27 @@ func (r *run) add(res Result) *Result {
 	}
 	r.report.Checks = append(r.report.Checks, res)
 	return &r.report.Checks[len(r.report.Checks)-1]
+}
+
+// maxText bounds one text of a report, in runes.
+const maxText = 600
+
+// safe makes one line fit for the report: secrets first, so that no cut leaves
+// a part of one.
+func (r *run) safe(text string) string { return plain.Line(r.redact.String(text), maxText) }
+
+// safeDetail takes secrets out of the strings of a detail. The tail of standard
+// error keeps its lines.
+func (r *run) safeDetail(v any) any {
+	switch v := v.(type) {
+	case string:
+		return plain.Text(r.redact.String(v), 16*maxText)
+	case []string:
+		for i := range v {
+			v[i] = r.redact.String(v[i])
+		}
+	}
+	return v
 }
 
 // pass adds a healthy result.

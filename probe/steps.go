@@ -107,7 +107,7 @@ func (r *run) list(ctx context.Context, step string, required []string) {
 		return
 	}
 	r.keep(listing, templates)
-	details := inventoryDetails(step, listing, templates)
+	details := r.inventoryDetails(step, listing, templates)
 	switch missing := absent(listing, required); {
 	case len(listing.Schemas) > 0:
 		r.unusableTools(listing, d)
@@ -173,7 +173,7 @@ func (r *run) unusableTools(l *wire.Listing, d time.Duration) {
 		reason: reasonToolSchema,
 		text: fmt.Sprintf("the tool %q (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
 			first.Tool, first.Index, first.Pointer, first.Text, len(l.Schemas), len(l.Items)),
-		details: map[string]any{"tool": first.Tool, "index": first.Index, "pointer": first.Pointer, "toolCount": len(l.Items), "toolNames": names(l)},
+		details: map[string]any{"tool": first.Tool, "index": first.Index, "pointer": first.Pointer, "toolCount": len(l.Items), "toolNames": r.names(l)},
 	}, d)
 }
 
@@ -192,7 +192,7 @@ func (r *run) judgeCount(step string, l, templates *wire.Listing, d time.Duratio
 		message += ", " + count(len(templates.Items), "template")
 	}
 	if step == StepTools && n > 0 {
-		message += ": " + strings.Join(names(l)[:min(n, maxNamesRow)], ", ")
+		message += ": " + strings.Join(r.names(l)[:min(n, maxNamesRow)], ", ")
 		if n > maxNamesRow {
 			message += ", …"
 		}
@@ -225,6 +225,7 @@ func more(n int) string {
 	return ""
 }
 
+// quoted is for the names that the operator gave.
 func quoted(name string) string { return fmt.Sprintf("%q", plain.Line(name, maxNameText)) }
 
 func absent(l *wire.Listing, required []string) []string {
@@ -245,25 +246,25 @@ func safeNames(all []string) []string {
 	return out
 }
 
-func names(l *wire.Listing) []string {
+func (r *run) names(l *wire.Listing) []string {
 	keys := make([]string, len(l.Items))
 	for i, item := range l.Items {
-		keys[i] = item.Key
+		keys[i] = r.redact.String(item.Key)
 	}
 	return safeNames(keys)
 }
 
 // inventoryDetails has the names and shapes of mcp-healthcheck.
-func inventoryDetails(step string, l, templates *wire.Listing) map[string]any {
+func (r *run) inventoryDetails(step string, l, templates *wire.Listing) map[string]any {
 	one := strings.TrimSuffix(step, "s")
 	list := one + "Names"
 	if step == StepResources {
 		list = "resourceUris"
 	}
-	details := map[string]any{one + "Count": len(l.Items), list: names(l)}
+	details := map[string]any{one + "Count": len(l.Items), list: r.names(l)}
 	if templates != nil {
 		details["templateCount"] = len(templates.Items)
-		details["templateUris"] = names(templates)
+		details["templateUris"] = r.names(templates)
 	}
 	return details
 }

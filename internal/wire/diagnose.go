@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // lookBudget bounds each of the looks that only a diagnosis takes.
@@ -113,7 +112,7 @@ func OpenPinned(ctx context.Context, p Peer, cfg Config, revision string) (suppo
 	cfg.Log = NewLog(cfg.Redact)
 	s, err := Open(ctx, p, cfg)
 	if err != nil {
-		return false, plain.Line(strings.TrimPrefix(err.Error(), revision+" is pinned and "), maxQuote)
+		return false, cfg.quote(strings.TrimPrefix(err.Error(), revision+" is pinned and "), maxQuote)
 	}
 	s.Close()
 	return true, "answered with " + s.revision

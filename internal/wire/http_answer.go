@@ -291,7 +291,7 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 	case e.RPC != nil:
 		e.Reason = ReasonRPCError
 	case page:
-		return notMCP(resp, fmt.Sprintf("it answered %d with a web page", s), pageTitle(body))
+		return notMCP(resp, fmt.Sprintf("it answered %d with a web page", s), c.pageTitle(body))
 	}
 	e.Details = detail(e.Details, "status", resp.StatusCode)
 	if e.Reason == ReasonHTTPStatus && len(body) > 0 {
@@ -388,12 +388,12 @@ func isPage(resp *http.Response, body []byte) bool {
 
 var titleTag = regexp.MustCompile(`(?is)<title[^>]{0,200}>([^<]{0,400})`)
 
-func pageTitle(body []byte) string {
+func (c *httpConn) pageTitle(body []byte) string {
 	m := titleTag.FindSubmatch(body)
 	if m == nil {
 		return ""
 	}
-	return plain.Line(strings.Join(strings.Fields(string(m[1])), " "), 80)
+	return c.cfg.quote(strings.Join(strings.Fields(string(m[1])), " "), 80)
 }
 
 // webPage is decided by the headers; the title is a courtesy.
@@ -404,7 +404,7 @@ func (c *httpConn) webPage(ctx context.Context, resp *http.Response, x *trace) *
 	if edgePage(body) {
 		return blockedByEdge(resp)
 	}
-	return notMCP(resp, fmt.Sprintf("it answered %d with a web page (%s)", resp.StatusCode, mediaType(resp.Header)), pageTitle(body))
+	return notMCP(resp, fmt.Sprintf("it answered %d with a web page (%s)", resp.StatusCode, mediaType(resp.Header)), c.pageTitle(body))
 }
 
 func notMCP(resp *http.Response, what, title string) *Error {

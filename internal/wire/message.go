@@ -11,8 +11,13 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
-// maxQuote bounds quoted server text, in runes.
-const maxQuote = 200
+// Bounds of quoted server text, in runes. An error's message is cut here only
+// against floods: secrets are taken out of it where it is shown, and a cut
+// before that could leave a part of one.
+const (
+	maxQuote      = 200
+	maxRPCMessage = 4000
+)
 
 // request is one JSON-RPC message to the server.
 type request struct {
@@ -149,7 +154,7 @@ func readRPCError(v rawjson.Value) (*RPCError, bool) {
 		return nil, false
 	}
 	text, _ := v.Get("message").Text()
-	return &RPCError{Code: code, Message: plain.Line(text, maxQuote), Data: v.Get("data").Raw()}, true
+	return &RPCError{Code: code, Message: plain.Line(text, maxRPCMessage), Data: v.Get("data").Raw()}, true
 }
 
 // answers reports whether m is the response to the request with id: equal

@@ -158,7 +158,7 @@ func (n *negotiation) judgeDiscover(a *answer) (*Session, error) {
 		info = a.result.Get("serverInfo")
 		n.cfg.Log.Note("draft-server-info", "serverInfo stands in the result itself, as in drafts of 2026-07-28", "move it to _meta under "+metaServer)
 	}
-	s.server = implementation(info)
+	s.server = n.implementation(info)
 	n.conn.speaks(revision, "")
 	return s, nil
 }
@@ -350,7 +350,7 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 		n.cfg.Log.Note("server-info", "serverInfo has no version", "send the version of the server, so that people can tell deployments apart")
 	}
 	s := n.session(EraLegacy, revision, a.result)
-	s.server = implementation(info)
+	s.server = n.implementation(info)
 	return s, nil
 }
 
@@ -358,10 +358,10 @@ func (n *negotiation) session(era Era, revision string, opening rawjson.Value) *
 	return &Session{conn: n.conn, cfg: n.cfg, ids: n.ids, http: n.http, era: era, revision: revision, opening: opening, caps: opening.Get("capabilities")}
 }
 
-func implementation(v rawjson.Value) Implementation {
+func (n *negotiation) implementation(v rawjson.Value) Implementation {
 	text := func(name string) string {
 		s, _ := v.Get(name).Text()
-		return plain.Line(s, maxQuote)
+		return n.cfg.quote(s, maxQuote)
 	}
 	return Implementation{Name: text("name"), Version: text("version"), Title: text("title")}
 }

@@ -82,3 +82,9 @@ type Config struct {
 	// Log receives notes and exchanges. It must not be nil.
 	Log *Log
 }
+
+// quote makes text of the server fit to be quoted: without the run's secrets,
+// which must go before a cut could leave a part of one, and safe to show.
+func (c Config) quote(text string, most int) string {
+	return plain.Line(c.Redact.String(text), most)
+}
