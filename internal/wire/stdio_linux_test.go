@@ -8,10 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -154,7 +152,7 @@ func TestStdioEscapedDescendant(t *testing.T) {
 	}
 }
 
-// A server ends with the process that checks it, and not with a thread of it.
+// A server ends with the process that checks it.
 func TestStdioDiesWithParent(t *testing.T) {
 	mark := fmt.Sprintf("MCPVIGIL_TEST_MARK=parent-%d", os.Getpid())
 	sc := serverConfig(t, "checker")
@@ -180,15 +178,4 @@ func TestStdioDiesWithParent(t *testing.T) {
 			t.Fatal("the server lives on")
 		}
 	}
-}
-
-func TestStdioOutlivesThreads(t *testing.T) {
-	c := start(t, serverConfig(t, "plain"), stdioTestConfig())
-	mustAsk(t, c, 1, "a")
-	var threads sync.WaitGroup
-	for range 200 {
-		threads.Go(runtime.LockOSThread) // a goroutine that ends locked ends its thread
-	}
-	threads.Wait()
-	mustAsk(t, c, 2, "a")
 }
