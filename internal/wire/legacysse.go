@@ -202,7 +202,7 @@ func (c *sseConn) notify(ctx context.Context, r *request) error { return c.postM
 
 // postMessage sends a message to the endpoint. Any 2xx accepts it.
 func (c *sseConn) postMessage(ctx context.Context, r *request) error {
-	resp, x, err := c.send(ctx, http.MethodPost, c.messages, nil, r.body, r)
+	resp, x, err := c.send(ctx, http.MethodPost, c.messages, r.header, r.body, r)
 	if err == nil {
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
 			err = c.refusal(ctx, resp, x)

@@ -44,7 +44,7 @@ func Open(ctx context.Context, p Peer, cfg Config) (*Session, error) {
 		return nil, err
 	}
 	n.conn = c
-	_, n.http = p.(HTTPConfig)
+	n.http = true // legacy SSE as well: some servers speak 2026-07-28 on it, when it is pinned
 	s, err := n.open(ctx)
 	if err != nil {
 		n.suggestSlash(ctx, err)
