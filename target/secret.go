@@ -62,6 +62,24 @@ func FromCommand(argv ...string) Secret { return Secret{&origin{source: sourceCo
 // IsZero reports whether s refers to nothing.
 func (s Secret) IsZero() bool { return s.from == nil }
 
+// Variable returns the name of the environment variable that s refers to, or
+// "" when it refers to something else.
+func (s Secret) Variable() string {
+	if s.IsZero() || s.from.source != sourceEnv {
+		return ""
+	}
+	return s.from.ref
+}
+
+// Path returns the path of the file that s refers to, or "" when it refers to
+// something else.
+func (s Secret) Path() string {
+	if s.IsZero() || s.from.source != sourceFile {
+		return ""
+	}
+	return s.from.ref
+}
+
 // Origin says where the value comes from, without the value.
 func (s Secret) Origin() string {
 	if s.IsZero() {

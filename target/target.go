@@ -114,6 +114,9 @@ type Command struct {
 	// has a separator, or a name looked up on PATH. No shell is involved.
 	Path string
 	Args []string
+	// ShownArgs is what to show in place of Args, where these hold a secret.
+	// Nil: Args themselves.
+	ShownArgs []string
 	// Dir is the working directory. Empty: the current one.
 	Dir string
 	// Env is set for the child on top of the inherited variables.
@@ -235,11 +238,15 @@ func (t *Target) Label() string {
 }
 
 // Address returns where the target is: the endpoint without userinfo and
-// query values, or the command of a stdio server without its arguments'
-// secrets (arguments are shown as they are; secrets belong into Env).
+// query values, or the command of a stdio server with its arguments as
+// [Command.ShownArgs] has them.
 func (t *Target) Address() string {
 	if t.Kind() == Stdio && t.Command != nil {
-		return strings.Join(append([]string{t.Command.Path}, t.Command.Args...), " ")
+		args := t.Command.ShownArgs
+		if args == nil {
+			args = t.Command.Args
+		}
+		return strings.Join(append([]string{t.Command.Path}, args...), " ")
 	}
 	return RedactURL(t.Endpoint)
 }

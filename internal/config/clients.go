@@ -1,0 +1,319 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
+
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// Limits of a client's file. Claude Code keeps its history in the same file.
+const (
+	maxClientBytes = 64 << 20
+	maxClientDepth = 1000
+)
+
+// ErrNoServers is returned for a client's file that lists no MCP servers.
+var ErrNoServers = errors.New("lists no MCP servers")
+
+// ClientFile is the part of an MCP client's configuration file that lists
+// servers.
+type ClientFile struct {
+	Client  string // the client's name, such as "Claude Desktop"
+	Path    string
+	Servers []ClientServer
+}
+
+// ClientServer is one server that a client is configured to use.
+type ClientServer struct {
+	Name string
+	// Project is the directory the entry is limited to, in Claude Code.
+	Project string
+	// Disabled entries are listed, but the client does not start them.
+	Disabled bool
+	// Target is never nil. An entry that cannot be used carries a Problem that
+	// names the file and the server.
+	Target *target.Target
+}
+
+// Targets returns the targets of the servers that are not disabled.
+func (f *ClientFile) Targets() []*target.Target {
+	var out []*target.Target
+	for _, s := range f.Servers {
+		if !s.Disabled {
+			out = append(out, s.Target)
+		}
+	}
+	return out
+}
+
+// ReadClients reads the servers of a client's configuration file: Claude
+// Desktop, Claude Code, Cursor, VS Code, Windsurf, Codex, Gemini CLI, Cline and
+// Zed. The format is told by the content, the variables that the client would
+// replace by the path. Comments and trailing commas are accepted; members that
+// are not known are ignored. The error wraps [ErrNoServers] when there are none.
+func ReadClients(path string) (*ClientFile, error) { return ReadClientsWith(path, Options{}) }
+
+// ReadClientsWith is [ReadClients] with options; only LookupEnv counts.
+func ReadClientsWith(path string, opts Options) (*ClientFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, explainOpen(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxClientBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read client configuration: %w", err)
+	}
+	if len(data) > maxClientBytes {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxClientBytes>>20)
+	}
+	if opts.LookupEnv == nil {
+		opts.LookupEnv = os.LookupEnv
+	}
+	return parseClients(path, data, opts)
+}
+
+// section is one list of servers in a client's file, in order.
+type section struct {
+	key     string // the member that holds it
+	project string
+	names   []string
+	entries map[string]any
+}
+
+func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
+	if deeper(data, maxClientDepth) {
+		return nil, fmt.Errorf("%s is nested more than %d deep", path, maxClientDepth)
+	}
+	var sections []section
+	var err error
+	if text := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), " \t\r\n"); bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("/")) {
+		sections, err = jsonSections(path, text)
+	} else {
+		sections, err = tomlSections(path, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &ClientFile{Path: path}
+	for _, s := range sections {
+		client := clientOf(path, s)
+		if out.Client == "" {
+			out.Client = client.name
+		}
+		for _, name := range s.names {
+			r := &entryReader{path: path, name: name, client: client, lookup: opts.LookupEnv, project: s.project}
+			out.Servers = append(out.Servers, r.server(s.entries[name]))
+		}
+	}
+	if len(out.Servers) == 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrNoServers)
+	}
+	return out, nil
+}
+
+func jsonSections(path string, data []byte) ([]section, error) {
+	root, err := hujson.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not valid JSON%s", path, jsonPosition(err))
+	}
+	root.Standardize()
+	var out []section
+	add := func(key, project string, v *hujson.Value) error {
+		obj, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return fmt.Errorf("%s: %q must be an object with one member a server", path, key)
+		}
+		s := section{key: key, project: project, entries: map[string]any{}}
+		for i := range obj.Members {
+			name := nameOf(obj.Members[i])
+			var entry any
+			if err := json.Unmarshal(obj.Members[i].Value.Pack(), &entry); err != nil {
+				return fmt.Errorf("%s: server %q is not valid JSON", path, name)
+			}
+			if _, again := s.entries[name]; !again {
+				s.names = append(s.names, name)
+			}
+			s.entries[name] = entry
+		}
+		out = append(out, s)
+		return nil
+	}
+	for _, key := range []string{"mcpServers", "mcp.servers", "servers", "context_servers"} {
+		if v := memberOf(&root, key); v != nil {
+			if err := add(key, "", v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if v := memberOf(&root, "mcp"); v != nil {
+		if v := memberOf(v, "servers"); v != nil {
+			if err := add("servers", "", v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err = eachProject(&root, add)
+	return out, err
+}
+
+// eachProject adds the servers that Claude Code keeps by project.
+func eachProject(root *hujson.Value, add func(key, project string, v *hujson.Value) error) error {
+	v := memberOf(root, "projects")
+	if v == nil {
+		return nil
+	}
+	projects, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	for i := range projects.Members {
+		if v := memberOf(&projects.Members[i].Value, "mcpServers"); v != nil {
+			if err := add("mcpServers", nameOf(projects.Members[i]), v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func nameOf(m hujson.ObjectMember) string {
+	name, _ := m.Name.Value.(hujson.Literal) // the parser takes nothing else
+	return name.String()
+}
+
+func memberOf(v *hujson.Value, name string) *hujson.Value {
+	obj, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	for i := range obj.Members {
+		if nameOf(obj.Members[i]) == name {
+			return &obj.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// jsonPosition keeps only the line and column of a parser's error, whose text
+// may quote the file.
+func jsonPosition(err error) string {
+	var line, column int
+	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d", &line, &column); scan == nil {
+		return fmt.Sprintf(" at line %d, column %d", line, column)
+	}
+	return ""
+}
+
+// deeper reports whether brackets outside of strings nest deeper than limit.
+func deeper(data []byte, limit int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"' || quoted && c == '\n': // a string ends with its line
+			quoted = !quoted && c == '"'
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+func tomlSections(path string, data []byte) ([]section, error) {
+	var root map[string]any
+	if err := toml.Unmarshal(data, &root); err != nil {
+		where := ""
+		var de *toml.DecodeError
+		if errors.As(err, &de) {
+			line, column := de.Position()
+			where = fmt.Sprintf(" at line %d, column %d", line, column)
+		}
+		return nil, fmt.Errorf("%s is neither JSON nor valid TOML%s", path, where)
+	}
+	v, ok := root["mcp_servers"]
+	if !ok {
+		return nil, nil
+	}
+	servers, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: mcp_servers must be a table with one entry a server", path)
+	}
+	s := section{key: "mcp_servers", entries: servers}
+	for name := range servers {
+		s.names = append(s.names, name)
+	}
+	slices.Sort(s.names)
+	return []section{s}, nil
+}
+
+// client is what differs between the programs that read such files.
+type client struct {
+	name string
+	// shell replaces ${NAME} and ${NAME:-default}, bare also $NAME, editor
+	// ${env:NAME}, ${input:NAME}, ${workspaceFolder} and ${userHome}.
+	shell, bare, editor bool
+	// sseURL says that url means HTTP+SSE.
+	sseURL bool
+	// folder is where relative paths start, where the client has one.
+	folder string
+}
+
+func clientOf(path string, s section) client {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	base, dir := filepath.Base(abs), filepath.Dir(abs)
+	parent := filepath.Base(dir)
+	switch {
+	case s.key == "mcp_servers":
+		return client{name: "Codex"}
+	case s.key == "context_servers":
+		return client{name: "Zed"}
+	case base == "claude_desktop_config.json":
+		return client{name: "Claude Desktop"}
+	case base == ".mcp.json":
+		return client{name: "Claude Code", shell: true, folder: dir}
+	case base == ".claude.json" || s.project != "":
+		return client{name: "Claude Code", shell: true, folder: s.project}
+	case parent == ".vscode":
+		return client{name: "VS Code", editor: true, folder: filepath.Dir(dir)}
+	case s.key == "servers" || s.key == "mcp.servers":
+		return client{name: "VS Code", editor: true}
+	case parent == ".cursor":
+		return client{name: "Cursor", editor: true, folder: filepath.Dir(dir)}
+	case parent == ".gemini" || hasMember(s, "httpUrl"):
+		return client{name: "Gemini CLI", shell: true, bare: true, sseURL: true}
+	case parent == "windsurf" || hasMember(s, "serverUrl"):
+		return client{name: "Windsurf", editor: true}
+	case base == "cline_mcp_settings.json":
+		return client{name: "Cline", editor: true}
+	}
+	return client{name: "MCP client", shell: true, editor: true}
+}
+
+func hasMember(s section, name string) bool {
+	for _, e := range s.entries {
+		if m, ok := e.(map[string]any); ok && m[name] != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,264 @@
+package config
+
+import "github.com/mcpvigil/mcpvigil/target"
+
+// The types below define the format. Their tags mean:
+//
+//	yaml     the key; without a name, the members of the embedded struct
+//	is       required; unique (no two equal items); blank (may be empty);
+//	         expand (${NAME} is replaced); private (never shown in an excerpt)
+//	min max  bounds of a number, a duration or the length of a list
+//	pattern  a regular expression that the whole string matches
+//	form     what pattern says, for people
+//	default  what holds when the key is left out (documentation only)
+//	example  a value as it would be written
+//	doc      one sentence for people, used in the JSON Schema and the manual
+
+type fileConfig struct {
+	object
+	Version     version         `yaml:"version" is:"required" doc:"Version of this format."`
+	Concurrency *int            `yaml:"concurrency" min:"1" max:"64" default:"16" doc:"How many targets are checked at a time."`
+	Defaults    *defaultsConfig `yaml:"defaults" doc:"Values for targets that do not set their own."`
+	Targets     []*targetConfig `yaml:"targets" is:"required" min:"1" max:"10000" doc:"The servers to check."`
+}
+
+func (fileConfig) about() (name, title string) { return "the file", "mcpvigil configuration" }
+
+type defaultsConfig struct {
+	object
+	Interval duration `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often a monitor checks."`
+	Timeout  duration `yaml:"timeout" min:"1ms" max:"1h" example:"20s" doc:"Bounds a whole check, without the start-up of a stdio server."`
+}
+
+func (defaultsConfig) about() (name, title string) { return "defaults", "Defaults" }
+
+// targetFields are shared by targets and inline dependencies.
+type targetFields struct {
+	Name            string            `yaml:"name" is:"required" example:"search" doc:"What reports call the target."`
+	Type            targetType        `yaml:"type" is:"required" doc:"Kind of target. Only mcp is checked."`
+	Endpoint        string            `yaml:"endpoint" is:"required expand private" example:"https://mcp.example.com/mcp" doc:"The server's MCP URL, exactly; for a stdio server a label such as stdio://files."`
+	ID              string            `yaml:"id" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" example:"search" doc:"Identity in this file, for ref and for selecting the target. Unique."`
+	Checks          []dimension       `yaml:"checks" is:"unique" doc:"What to judge. Left out: everything but functional and dependency. An empty list judges nothing, and the result is unknown."`
+	Thresholds      *thresholds       `yaml:"thresholds" doc:"Values that degrade the result when they are passed."`
+	Dependencies    []*dependency     `yaml:"dependencies" max:"10000" doc:"Targets that this one stands on."`
+	Timeout         duration          `yaml:"timeout" min:"1ms" max:"1h" example:"20s" doc:"Bounds the whole check, without the start-up of a stdio server."`
+	TimeoutMS       *int              `yaml:"timeout_ms" min:"1" max:"300000" default:"10000" doc:"Bounds each step, in milliseconds. In a file called agenthealth.yaml the default is 5000."`
+	CheckTimeoutsMS map[dimension]int `yaml:"check_timeouts_ms" min:"1" max:"300000" example:"{reachability: 2000}" doc:"Bounds single steps, by dimension, in place of timeout_ms."`
+	Retries         *int              `yaml:"retries" min:"0" max:"3" default:"0" doc:"How often a server that could not be reached is tried again."`
+	RetryDelayMS    *int              `yaml:"retry_delay_ms" min:"0" max:"60000" default:"100" doc:"Pause before each further try, in milliseconds."`
+	BudgetMS        *int              `yaml:"budget_ms" min:"1" max:"60000" doc:"Bounds the whole check in milliseconds; timeout in agenthealth's words."`
+	Auth            *authConfig       `yaml:"auth" doc:"The credential. Always a reference, never the value."`
+	AllowPlaintext  *bool             `yaml:"allow_plaintext_credentials" default:"false" doc:"Lets the credential go to a plain http endpoint on another machine."`
+	MCP             *mcpConfig        `yaml:"mcp" doc:"What only concerns MCP."`
+}
+
+// refused names keys of other tools and inline secrets, with what to do.
+func (targetFields) refused() map[string]string {
+	const other = "it belongs to another type of target; mcpvigil checks targets of type mcp only"
+	return map[string]string{
+		"http": other, "a2a": other, "agent": other,
+		"url":         `the address is called "endpoint" here`,
+		"headers":     `write them under "auth", as headers: [{name: X-API-Key, value_env: VARIABLE}]`,
+		"bearer":      `refer to the token with auth: {bearer_env: VARIABLE} or {bearer_file: PATH}`,
+		"token":       `refer to the token with auth: {bearer_env: VARIABLE} or {bearer_file: PATH}`,
+		"command":     `write it under mcp.stdio`,
+		"transport":   `write it under "mcp"`,
+		"interval":    `write it under "monitor"`,
+		"tags":        `write it under "monitor"`,
+		"check_every": `write monitor: {interval: 1m}`,
+	}
+}
+
+type targetConfig struct {
+	object
+	targetFields
+	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is watched over time by mcpvigil serve."`
+}
+
+func (targetConfig) about() (name, title string) { return "a target", "Target" }
+
+type dependency struct {
+	object
+	Ref          string       `yaml:"ref" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" example:"search" doc:"The id of a target anywhere in this file, in place of an inline definition."`
+	Critical     *bool        `yaml:"critical" default:"true" doc:"Whether its failure fails the target above; otherwise it degrades it."`
+	Relationship relationship `yaml:"relationship" doc:"What the dependency is to the target above."`
+	targetFields
+}
+
+func (dependency) about() (name, title string) { return "a dependency", "Dependency" }
+
+// alone says that ref stands for the whole definition.
+func (dependency) alone() (key string, with []string) {
+	return "ref", []string{"critical", "relationship"}
+}
+
+type thresholds struct {
+	object
+	LatencyMS    *float64 `yaml:"latency_ms" min:"0" example:"800" doc:"Longest time to the first byte of the first answer, in milliseconds."`
+	MaxLatencyMS *float64 `yaml:"max_latency_ms" min:"0" example:"2000" doc:"Longest time any single step may take, in milliseconds."`
+	MinTools     *int     `yaml:"min_tools" min:"0" max:"10000" doc:"Fewest tools the server should list."`
+	MaxTools     *int     `yaml:"max_tools" min:"0" max:"10000" doc:"Most tools the server should list."`
+	MinResources *int     `yaml:"min_resources" min:"0" max:"10000" doc:"Fewest resources the server should list."`
+	MinPrompts   *int     `yaml:"min_prompts" min:"0" max:"10000" doc:"Fewest prompts the server should list."`
+}
+
+func (thresholds) about() (name, title string) { return "thresholds", "Thresholds" }
+
+type authConfig struct {
+	object
+	BearerEnv  variable        `yaml:"bearer_env" is:"private" example:"SEARCH_TOKEN" doc:"Environment variable that holds a bearer token."`
+	BearerFile string          `yaml:"bearer_file" is:"expand private" example:"/run/secrets/search" doc:"File that holds a bearer token."`
+	Header     *headerConfig   `yaml:"header" is:"private" doc:"One request header."`
+	Headers    []*headerConfig `yaml:"headers" is:"private" min:"1" max:"10" doc:"Several request headers."`
+	Mode       authMode        `yaml:"mode" doc:"oauth follows the discovery chain without logging in. This version does not do it yet: the target is misconfigured."`
+}
+
+func (authConfig) about() (name, title string) { return "auth", "Credential" }
+
+func (authConfig) exactlyOne() []string {
+	return []string{"bearer_env", "bearer_file", "header", "headers", "mode"}
+}
+
+func (authConfig) refused() map[string]string {
+	const ref = "a secret is never written into this file; "
+	return map[string]string{
+		"bearer":  ref + "write bearer_env: VARIABLE or bearer_file: PATH",
+		"token":   ref + "write bearer_env: VARIABLE or bearer_file: PATH",
+		"api_key": ref + "write header: {name: X-API-Key, value_env: VARIABLE}",
+		"basic":   ref + `write header: {name: Authorization, prefix: "Basic ", value_env: VARIABLE}`,
+		"oauth":   "write it under mcp.oauth",
+	}
+}
+
+type headerConfig struct {
+	object
+	Name      string   `yaml:"name" is:"required" pattern:"[A-Za-z0-9!#$%&'*+.^_|~-]+" form:"letters, digits and dashes" example:"X-API-Key" doc:"Name of the header."`
+	ValueEnv  variable `yaml:"value_env" is:"private" example:"SEARCH_KEY" doc:"Environment variable that holds the value."`
+	ValueFile string   `yaml:"value_file" is:"expand private" example:"/run/secrets/key" doc:"File that holds the value."`
+	Prefix    string   `yaml:"prefix" is:"blank private" example:"'Bearer '" doc:"Text in front of the value."`
+}
+
+func (headerConfig) about() (name, title string) { return "a header", "Header" }
+
+func (headerConfig) exactlyOne() []string { return []string{"value_env", "value_file"} }
+
+func (headerConfig) refused() map[string]string {
+	const ref = "a secret is never written into this file; write value_env: VARIABLE or value_file: PATH"
+	return map[string]string{"value": ref, "secret": ref, "token": ref}
+}
+
+type mcpConfig struct {
+	object
+	Transport         transport         `yaml:"transport" default:"http" doc:"How messages travel. streamable-http is another name of http."`
+	ProtocolVersion   revision          `yaml:"protocol_version" doc:"Pins one revision. Left out: negotiated."`
+	Reachability      reachability      `yaml:"reachability" doc:"head judges reachability by a HEAD request of its own instead of by the first exchange."`
+	RequiredTools     []string          `yaml:"required_tools" is:"unique" max:"10000" example:"[search]" doc:"Tools that must be listed, by name."`
+	RequiredResources []string          `yaml:"required_resources" is:"unique" max:"10000" example:"['health://ready']" doc:"Resources that must be listed, by URI."`
+	RequiredPrompts   []string          `yaml:"required_prompts" is:"unique" max:"10000" example:"[summary]" doc:"Prompts that must be listed, by name."`
+	Functional        *functionalConfig `yaml:"functional" doc:"The one tool call that the functional check makes."`
+	Stdio             *stdioConfig      `yaml:"stdio" doc:"The program of a stdio server."`
+	OAuth             *oauthConfig      `yaml:"oauth" doc:"How to get a token. This version does not log in yet: the target is misconfigured."`
+}
+
+func (mcpConfig) about() (name, title string) { return "mcp", "MCP" }
+
+type functionalConfig struct {
+	object
+	Tool          string    `yaml:"tool" is:"required" example:"search" doc:"Name of the tool. The server must declare it read-only and not destructive."`
+	Safe          *bool     `yaml:"safe" is:"required" doc:"Must be true: your word that the call harms nothing."`
+	ArgumentsJSON *string   `yaml:"arguments_json" is:"blank private" example:"'{\"query\": \"health\"}'" doc:"Arguments as a JSON object in a string of at most 64 KiB."`
+	Arguments     *freeform `yaml:"arguments" is:"private" example:"{query: health}" doc:"Arguments as a mapping, in place of arguments_json."`
+}
+
+func (functionalConfig) about() (name, title string) { return "functional", "Functional call" }
+
+type stdioConfig struct {
+	object
+	Command        string              `yaml:"command" is:"required expand" example:"npx" doc:"Program: a name on PATH or a path. No shell is involved."`
+	Args           []string            `yaml:"args" is:"blank expand private" max:"1000" example:"[-y, '@modelcontextprotocol/server-filesystem', /srv]" doc:"Its arguments. Reports show them as they are written here."`
+	Directory      string              `yaml:"directory" is:"expand" example:"/srv/app" doc:"Working directory. It must exist."`
+	Env            map[string]variable `yaml:"env" is:"private" max:"1000" example:"{API_TOKEN: FILES_TOKEN}" doc:"Variables of the program, each with the name of the variable here that holds its value."`
+	StartupTimeout duration            `yaml:"startup_timeout" min:"1ms" max:"1h" default:"60s" doc:"Time from the start to the first message, outside of the other limits."`
+	StdinGrace     duration            `yaml:"stdin_grace" min:"1ms" max:"5m" default:"2s" doc:"Time to end after its input is closed."`
+	TermGrace      duration            `yaml:"term_grace" min:"1ms" max:"5m" default:"3s" doc:"Time to end after SIGTERM."`
+}
+
+func (stdioConfig) about() (name, title string) { return "stdio", "Program" }
+
+type oauthConfig struct {
+	object
+	Issuer          string   `yaml:"issuer" is:"required" example:"https://auth.example.com" doc:"The authorization server."`
+	ClientID        string   `yaml:"client_id" is:"required private" doc:"The registered client."`
+	Grant           grant    `yaml:"grant" is:"required" doc:"How a token is got."`
+	ClientSecretEnv variable `yaml:"client_secret_env" is:"private" doc:"Environment variable that holds the client's secret."`
+	RefreshTokenEnv variable `yaml:"refresh_token_env" is:"private" doc:"Environment variable that holds a refresh token."`
+	TokenFile       string   `yaml:"token_file" is:"private" example:".credentials/user.json" doc:"File that keeps tokens between checks."`
+	Scopes          []string `yaml:"scopes" is:"unique" max:"1000" pattern:"[!#-\\[\\]-~]+" form:"printable ASCII without spaces, quotes and backslashes" example:"[read]" doc:"Scopes to ask for."`
+	RedirectPort    *int     `yaml:"redirect_port" min:"0" max:"65535" default:"0" doc:"Port of the login's local callback. 0: any."`
+}
+
+func (oauthConfig) about() (name, title string) { return "oauth", "OAuth" }
+
+func (oauthConfig) refused() map[string]string {
+	const ref = "a secret is never written into this file; "
+	return map[string]string{
+		"client_secret": ref + "write client_secret_env: VARIABLE",
+		"refresh_token": ref + "write refresh_token_env: VARIABLE",
+	}
+}
+
+type monitorConfig struct {
+	object
+	Interval    duration    `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often to check."`
+	DriftPolicy driftPolicy `yaml:"drift_policy" default:"alert" doc:"alert fails on a changed surface, record only writes it down, seed follows AlertKick's table."`
+	Tags        []string    `yaml:"tags" is:"unique" max:"50" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"[prod, search]" doc:"Words to find and group monitors by."`
+	Locations   []string    `yaml:"locations" is:"unique" min:"1" max:"50" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" default:"[local]" doc:"Where checks run."`
+	Escalation  string      `yaml:"escalation" example:"on-call" doc:"Whom a failure reaches, by the name of an escalation policy."`
+	Paused      *bool       `yaml:"paused" default:"false" doc:"Stops the checks and keeps the history."`
+}
+
+func (monitorConfig) about() (name, title string) { return "monitor", "Monitor" }
+
+// Vocabularies. Where another package has the list, it is asked for it.
+type (
+	version      string
+	targetType   string
+	dimension    string
+	relationship string
+	transport    string
+	revision     string
+	reachability string
+	grant        string
+	driftPolicy  string
+	authMode     string
+)
+
+func (version) choices() []string      { return []string{"v1"} }
+func (targetType) choices() []string   { return []string{"mcp"} }
+func (reachability) choices() []string { return []string{"head"} }
+func (authMode) choices() []string     { return []string{"oauth"} }
+func (driftPolicy) choices() []string  { return []string{"alert", "record", "seed"} }
+func (dimension) choices() []string    { return texts(target.Dimensions()) }
+func (relationship) choices() []string { return texts(target.Relationships()) }
+func (transport) choices() []string {
+	return []string{string(target.HTTP), string(target.SSE), string(target.Stdio), "streamable-http"}
+}
+
+func (revision) choices() []string {
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+}
+
+func (grant) choices() []string {
+	return []string{"client_credentials", "refresh_token", "authorization_code"}
+}
+
+// explain says more than the list of choices can.
+func (targetType) explain(string) string { return "mcpvigil checks targets of type mcp only" }
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
