@@ -105,7 +105,7 @@ func (r *run) check(ctx context.Context) {
 		r.skip(StepInitialize, "not asked for", true)
 	}
 	if r.session != nil {
-		defer r.session.Close()
+		defer func() { r.session.Close(ctx) }()
 		r.judgeOpening()
 	}
 	r.capabilities(ctx)

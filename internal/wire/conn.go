@@ -16,7 +16,8 @@ type conn interface {
 	// speaks tells the connection which revision was settled on, and the
 	// session id that goes with it.
 	speaks(revision, sessionID string)
-	// close gives back what the connection holds, within its own short budget.
-	// Nothing that happens in it changes a verdict.
-	close()
+	// close gives back what the connection holds, within its own short budget,
+	// and at once when ctx has ended. Nothing that happens in it changes a
+	// verdict.
+	close(ctx context.Context)
 }

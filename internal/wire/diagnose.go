@@ -19,7 +19,7 @@ const lookBudget = 2 * time.Second
 // servers never answer HEAD. status is 0 then. What was learnt is in cfg.Log.
 func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error) {
 	c := newHTTPConn(hc, cfg)
-	defer c.close()
+	defer c.close(ctx)
 	ctx, cancel := context.WithTimeout(ctx, lookBudget)
 	defer cancel()
 	resp, x, err := c.send(ctx, http.MethodHead, hc.URL, nil, nil, nil)
@@ -78,7 +78,7 @@ func LookForEcho(ctx context.Context, p Peer, cfg Config) {
 	if err != nil {
 		return
 	}
-	defer c.close()
+	defer c.close(ctx)
 	n := &negotiation{peer: p, cfg: quiet, ids: new(atomic.Int64), conn: c}
 	a, err := c.exchange(ctx, n.initializeRequest(impossibleRevision))
 	if err != nil || a.rpcErr != nil {
@@ -101,7 +101,7 @@ func LookForLegacySSE(ctx context.Context, hc HTTPConfig, cfg Config) bool {
 	if err != nil {
 		return ReasonOf(err) == ReasonSSEEndpoint
 	}
-	c.close()
+	c.close(ctx)
 	return true
 }
 
@@ -114,6 +114,6 @@ func OpenPinned(ctx context.Context, p Peer, cfg Config, revision string) (suppo
 	if err != nil {
 		return false, cfg.quote(strings.TrimPrefix(err.Error(), revision+" is pinned and "), maxQuote)
 	}
-	s.Close()
+	s.Close(ctx)
 	return true, "answered with " + s.revision
 }

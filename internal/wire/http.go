@@ -93,9 +93,10 @@ func (c *httpConn) state() (u *url.URL, revision, sessionID string) {
 
 // close ends the session of a legacy server with DELETE. Its outcome means
 // nothing: servers answer it with every status there is.
-func (c *httpConn) close() {
+func (c *httpConn) close(ctx context.Context) {
 	if u, _, sessionID := c.state(); sessionID != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), deleteBudget)
+		// Also a cancelled check says goodbye.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteBudget)
 		if resp, _, err := c.send(ctx, http.MethodDelete, u, nil, nil, nil); err == nil {
 			resp.Body.Close()
 		}

@@ -28,18 +28,18 @@ func (sc SSEConfig) connect(ctx context.Context, cfg Config) (conn, error) {
 	c := &sseConn{httpConn: newHTTPConn(HTTPConfig(sc), cfg)}
 	c.mux = newMux(cfg.Log, c.postReply, func(_ []byte, err *Error) { c.mux.failWaiting(err) })
 	if err := c.openStream(ctx); err != nil {
-		c.close()
+		c.close(ctx)
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *sseConn) close() {
+func (c *sseConn) close(ctx context.Context) {
 	if c.cancel != nil {
 		c.cancel()
 	}
 	c.reader.Wait()
-	c.httpConn.close()
+	c.httpConn.close(ctx)
 }
 
 // openStream opens the stream, which outlives ctx, and waits for the endpoint.

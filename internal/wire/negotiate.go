@@ -48,7 +48,7 @@ func Open(ctx context.Context, p Peer, cfg Config) (*Session, error) {
 	s, err := n.open(ctx)
 	if err != nil {
 		n.suggestSlash(ctx, err)
-		c.close()
+		c.close(ctx)
 		return nil, err
 	}
 	return s, nil
@@ -426,7 +426,7 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 		return // the same request
 	}
 	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, n.cfg)
-	defer c.close()
+	defer c.close(ctx)
 	a, got := c.exchange(ctx, n.discoverRequest(Rev20260728))
 	var refused *Error
 	switch {

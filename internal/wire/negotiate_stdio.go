@@ -33,13 +33,13 @@ func (n *negotiation) openStdio(ctx context.Context, sc StdioConfig) (*Session, 
 }
 
 // startStdio is one start and one opening.
-func (n *negotiation) startStdio(ctx context.Context, sc StdioConfig, legacy bool) (*Session, error) {
-	c, err := startStdio(ctx, sc, n.cfg)
+func (n *negotiation) startStdio(whole context.Context, sc StdioConfig, legacy bool) (*Session, error) {
+	c, err := startStdio(whole, sc, n.cfg)
 	if err != nil {
 		return nil, err
 	}
 	n.conn = c
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(whole)
 	defer cancel(nil)
 	watch := make(chan struct{})
 	go func() {
@@ -53,7 +53,7 @@ func (n *negotiation) startStdio(ctx context.Context, sc StdioConfig, legacy boo
 	n.racing.Wait()
 	if err != nil {
 		err = n.stdioFailure(cause, c, err)
-		c.close()
+		c.close(whole)
 		return nil, err
 	}
 	s.spawn = c.firstAfter()

@@ -78,9 +78,9 @@ func (s *Session) Declares(capability string) bool {
 	return v.Exists() && !v.IsNull()
 }
 
-// Close ends the session and gives everything back. Its outcome never matters
-// to a verdict.
-func (s *Session) Close() { s.conn.close() }
+// Close ends the session and gives everything back; what is left of ctx bounds
+// the patience with it. Its outcome never matters to a verdict.
+func (s *Session) Close(ctx context.Context) { s.conn.close(ctx) }
 
 // Call sends one request and returns its raw result. params must be a JSON
 // object or empty. The request goes out at most once, whatever happens; a

@@ -46,6 +46,8 @@ const (
 	closedGrace = time.Second
 	// flushGrace is for what is still to be written when the connection closes.
 	flushGrace = 50 * time.Millisecond
+	// lateGrace is what a grace shrinks to when the budget of the check is spent.
+	lateGrace = 150 * time.Millisecond
 	// killGrace bounds the wait for a process that was killed: one that hangs
 	// in the kernel does not end.
 	killGrace = 5 * time.Second
@@ -572,23 +574,26 @@ func (c *stdioConn) noted(line []byte) {
 }
 
 // close ends the server: its standard input is closed, then it is asked to end,
-// then it is killed, and with it all that it has started. It may be called more
-// than once, and waits for the end each time.
-func (c *stdioConn) close() { c.closeOnce.Do(c.shutdown) }
+// then it is killed, and with it all that it has started. When ctx ends, what is
+// left of each grace shrinks to a moment. It may be called more than once, and
+// waits for the end each time.
+func (c *stdioConn) close(ctx context.Context) { c.closeOnce.Do(func() { c.shutdown(ctx) }) }
 
-func (c *stdioConn) shutdown() {
+func (c *stdioConn) shutdown(ctx context.Context) {
 	c.mux.fail(&Error{Reason: ReasonAborted, Text: "the connection was closed"})
 	close(c.quit)
 	within(c.writerDone, flushGrace)
 	_ = c.stdin.Close()
-	if !within(c.exited, c.sc.StdinGrace) {
+	asked := time.Now()
+	if !graceful(ctx, c.exited, c.sc.StdinGrace) {
+		waited := time.Since(asked).Round(10 * time.Millisecond)
 		how := "only after it was asked to (SIGTERM)"
 		c.tree.terminate()
-		if !within(c.exited, c.sc.TermGrace) {
+		if !graceful(ctx, c.exited, c.sc.TermGrace) {
 			how = "and had to be killed"
 			c.tree.kill()
 		}
-		c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", c.sc.StdinGrace, how), "end the server when its standard input ends")
+		c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", waited, how), "end the server when its standard input ends")
 	}
 	finished := make(chan struct{})
 	go func() {
@@ -598,6 +603,21 @@ func (c *stdioConn) shutdown() {
 		close(finished)
 	}()
 	within(finished, killGrace)
+}
+
+// graceful waits for ch, for at most d and, once ctx has ended, for at most a
+// moment more: a server that ends as it should needs no longer.
+func graceful(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ch:
+		return true
+	case <-timer.C:
+		return false
+	case <-ctx.Done():
+	}
+	return within(ch, min(d, lateGrace))
 }
 
 // within waits for ch, for at most d, and reports whether it was closed.

@@ -100,7 +100,7 @@ func oneStart(t *testing.T, mode, mark string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
+	defer c.close(context.Background())
 	switch mode {
 	case "unused":
 	case "cancelled":

@@ -56,7 +56,7 @@ func start(t *testing.T, sc StdioConfig, cfg Config) *stdioConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.close()
+		c.close(context.Background())
 		goleak.VerifyNone(t, before)
 	})
 	return c
@@ -334,7 +334,7 @@ func TestStdioProcessEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.close()
+			defer c.close(context.Background())
 			for strings.HasPrefix(test.mode, "close") && c.stderrTail() == "" {
 				time.Sleep(time.Millisecond) // it says so when it has closed the pipe
 			}
@@ -415,7 +415,7 @@ func TestStdioShutdown(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 3 { // all wait for the end
 				wg.Go(func() {
-					c.close()
+					c.close(context.Background())
 					if c.cmd.ProcessState == nil {
 						t.Error("close returned before the process had ended")
 					}
@@ -447,7 +447,7 @@ func TestStdioCloseEndsExchanges(t *testing.T) {
 	for c.mux.only() == nil {
 		runtime.Gosched()
 	}
-	c.close()
+	c.close(context.Background())
 	if err := <-failed; ReasonOf(err) != ReasonAborted {
 		t.Errorf("got %v", err)
 	}
