@@ -329,7 +329,7 @@ func (c *child) judge(line []byte, m *message) {
 		}
 	case m.Method == "notifications/initialized":
 		c.initialized = true
-	case m.Method != "" && !c.initialized:
+	case m.Method != "" && m.Method != "notifications/cancelled" && !c.initialized:
 		c.breach(RuleInitialized, "%s came before notifications/initialized", m.Method)
 	}
 }

@@ -127,10 +127,8 @@ func (x *Exchange) RPCError(status, code int, message, data string) {
 // send writes one message in the form the server is configured for.
 func (x *Exchange) send(status int, msg string) {
 	s := x.Server
-	if x.Method == "initialize" && status == 200 {
-		if id := s.openSession(x, resultRevision(msg)); id != "" {
-			x.W.Header().Set("Mcp-Session-Id", id)
-		}
+	if status == 200 {
+		x.announce(msg)
 	}
 	switch {
 	case s.sse != nil:
@@ -139,6 +137,16 @@ func (x *Exchange) send(status int, msg string) {
 		x.Respond(Stream(Event(msg)))
 	default:
 		x.Respond(Response{Status: status, Type: "application/json", Body: msg})
+	}
+}
+
+// announce opens a session when msg is the result of initialize.
+func (x *Exchange) announce(msg string) {
+	if x.Method != "initialize" || strings.Contains(msg, `"error":{"code":`) {
+		return
+	}
+	if id := x.Server.openSession(x, resultRevision(msg)); id != "" {
+		x.W.Header().Set("Mcp-Session-Id", id)
 	}
 }
 
@@ -187,9 +195,10 @@ type Response struct {
 	// with Pause between them.
 	Chunk int
 	Pause time.Duration
-	// Gate, when not nil, holds the body back until it is opened; the headers
-	// are sent at once.
+	// Rest follows Body once Gate, when it is not nil, is opened; the headers
+	// and Body are sent at once.
 	Gate *Gate
+	Rest string
 	// Hold keeps the response open after Body until the client leaves.
 	Hold bool
 	// Abort breaks the connection off after Body.
@@ -211,13 +220,14 @@ func (x *Exchange) Respond(r Response) {
 	}
 	x.W.WriteHeader(r.Status)
 	flush := http.NewResponseController(x.W).Flush
+	x.write(x.Server.fill(r.Body, x), r.Chunk, r.Pause)
 	if r.Gate != nil {
 		_ = flush()
 		if !r.Gate.wait(x) {
 			return
 		}
 	}
-	x.write(x.Server.fill(r.Body, x), r.Chunk, r.Pause)
+	x.write(x.Server.fill(r.Rest, x), r.Chunk, r.Pause)
 	if r.Hold {
 		_ = flush()
 		x.Hang()

@@ -300,10 +300,23 @@ func TestCannedResponses(t *testing.T) {
 	}
 }
 
-func TestGateHoldsTheBodyBack(t *testing.T) {
+func TestFramedKeepsTheConversation(t *testing.T) {
+	srv := fakemcp.New(t, fakemcp.Config{})
+	srv.OnHTTP("POST", fakemcp.Framed(func(msg string) fakemcp.Response {
+		return fakemcp.Stream("id: 0\ndata:\n\n", fakemcp.EventID("1", 10, msg))
+	}))
+	c := &client{t: t, url: srv.URL}
+	c.open()
+	if _, body := c.call("tools/list", `{}`); !strings.HasPrefix(body, "id: 0\ndata:\n\nid: 1\nretry: 10\ndata: {\"jsonrpc\"") {
+		t.Errorf("framed: %s", body)
+	}
+	c.do("DELETE", "", nil)
+}
+
+func TestGateHoldsTheRestBack(t *testing.T) {
 	srv := fakemcp.New(t, fakemcp.Config{Stateless: true})
 	gate := fakemcp.NewGate()
-	srv.On("x", fakemcp.Respond(fakemcp.Response{Body: "late", Gate: gate}))
+	srv.On("x", fakemcp.Respond(fakemcp.Response{Rest: "late", Gate: gate}))
 	srv.Allow("*")
 	res, err := http.Post(srv.URL, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"x"}`))
 	if err != nil {

@@ -101,6 +101,25 @@ func First(n int, h Handler) Handler {
 	return Sequence(append(list, Default())...)
 }
 
+// Framed lets frame turn each well-behaved result into an HTTP response of its
+// own, such as a stream with other line ends. Everything else is answered by
+// default.
+func Framed(frame func(msg string) Response) Handler {
+	return func(x *Exchange) {
+		if x.Method == "" || x.ID == nil {
+			x.Default()
+			return
+		}
+		result, rpcErr := x.Server.cfg.answer(&x.message)
+		if rpcErr != nil {
+			x.Default()
+			return
+		}
+		x.announce(response(x.id(), result))
+		x.Respond(frame(response(x.id(), result)))
+	}
+}
+
 // When answers by yes if the condition holds for the exchange, else by default.
 func When(condition func(*Exchange) bool, yes Handler) Handler {
 	return func(x *Exchange) {

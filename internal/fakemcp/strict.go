@@ -200,7 +200,7 @@ func (s *Server) judgeLegacy(x *Exchange) {
 	if x.Method == "notifications/initialized" {
 		open.initialized = true
 	}
-	if x.Method != "" && !open.initialized {
+	if x.Method != "" && x.Method != "notifications/cancelled" && !open.initialized {
 		s.breach(x, RuleInitialized, "it came before notifications/initialized")
 	}
 }
