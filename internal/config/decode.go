@@ -64,7 +64,13 @@ func (d *decoder) errors(data []byte) *Errors {
 		}
 		return a.Column - b.Column
 	})
-	return &Errors{Problems: d.errs, Omitted: d.omitted, source: strings.Split(string(data), "\n")}
+	lines := strings.Split(string(data), "\n")
+	return &Errors{Problems: d.errs, Omitted: d.omitted, line: func(n int) string {
+		if n > len(lines) {
+			return ""
+		}
+		return lines[n-1]
+	}}
 }
 
 // document returns the mapping of the only document in data.

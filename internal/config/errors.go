@@ -41,7 +41,9 @@ type Errors struct { //nolint:errname // it is many, each of which is an Error
 	Problems []Error
 	// Omitted counts further mistakes that were not kept.
 	Omitted int
-	source  []string
+	// line returns a line of the file, or "". It is a function so that no way
+	// of printing an Errors prints the file.
+	line func(n int) string
 }
 
 const (
@@ -91,15 +93,16 @@ func (e *Errors) text(excerpts bool) string {
 
 const (
 	shownLine = 120
+	longLine  = 2000 // not even looked at
 	notShown  = "(not shown)"
 )
 
 // excerpt returns the line of p and a caret line, each after a line end.
 func (e *Errors) excerpt(p Error, public map[string]bool) string {
-	if p.Line < 1 || p.Line > len(e.source) {
+	if p.Line < 1 || e.line == nil {
 		return ""
 	}
-	line := presentable(e.source[p.Line-1], p.Path, public)
+	line := presentable(e.line(p.Line), p.Path, public)
 	gutter := fmt.Sprintf("%5d | ", p.Line)
 	column := max(p.Column, 1)
 	if utf8.RuneCountInString(line) > shownLine {
@@ -121,6 +124,9 @@ var (
 // presentable returns line fit for an excerpt: whole when every key in it is a
 // known one that never holds a secret, else only up to its first key.
 func presentable(line, path string, public map[string]bool) string {
+	if len(line) > longLine {
+		return notShown
+	}
 	line = strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return ' '

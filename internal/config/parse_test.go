@@ -391,6 +391,23 @@ targets:
 	}
 }
 
+// TestMergeBounds: merge keys cannot be used to multiply a small file.
+func TestMergeBounds(t *testing.T) {
+	for name, text := range map[string]string{
+		"cycle": "version: v1\ntargets:\n  - &a {name: a, <<: *a}\n",
+		"bomb":  "version: v1\ntargets:\n  - &a {name: a}\n  - &b {<<: [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]}\n  - &c {<<: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]}\n  - &d {<<: [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]}\n  - &e {<<: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]}\n  - {<<: [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]}\n",
+	} {
+		_, err := Parse("f", []byte(text), Options{})
+		if err == nil || !strings.Contains(err.Error(), "merge keys (<<) bring in too many values") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := Parse("f", []byte("version: v1\ntargets:\n  - {<<: 5, *x : 1, 1: 2}\n"), Options{})
+	if err == nil {
+		t.Error("no mistake was found")
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]string{
@@ -451,6 +468,14 @@ f:8:17: timeout_ms must be a whole number from 1 to 300000, not a string
                         ^`
 	if diff := cmp.Diff(want, errs.Detail()); diff != "" {
 		t.Error(diff)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%q"} {
+		if got := fmt.Sprintf(verb, errs); strings.Contains(got, "hunter2") {
+			t.Errorf("%s shows %s", verb, got)
+		}
+	}
+	if got := presentable("name: "+strings.Repeat("x", 3000), "targets[0].name", publicKeys()); got != notShown {
+		t.Errorf("a long line is shown as %q", got)
 	}
 	for _, line := range []string{"hunter2", "  hunter2 more", "- hunter2", "key: hunter2", "name: {token: hunter2}", `"a": hunter2`, "endpoint: https://x/?k=hunter2", "bearer_env: hunter2", "X: hunter2 # y", "MIIEowIBAAKCAQEA7hunter2Jk2L9q1"} {
 		for _, path := range []string{"", "targets[0].auth.bearer_env", "targets[0].mcp.stdio.args[2]", "targets[0].endpoint"} {
