@@ -104,7 +104,7 @@ func Handler(t *target.Target, o Options) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(status)
 		if r.Method == http.MethodGet {
-			w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+			w.Write(append(body, '\n')) // an error here: the client is gone
 		}
 	})
 }

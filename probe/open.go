@@ -137,8 +137,12 @@ func moduleVersion() string {
 // head judges reachability with a HEAD of its own.
 func (r *run) head(ctx context.Context) {
 	var status int
+	hc, ok := r.peer.(wire.HTTPConfig)
+	if !ok { // configure made it one for every target of transport http
+		panic("HEAD over a transport that is not HTTP")
+	}
 	d, err := r.step(ctx, target.Reachability, func(ctx context.Context) (err error) {
-		status, err = wire.Head(ctx, r.peer.(wire.HTTPConfig), r.config)
+		status, err = wire.Head(ctx, hc, r.config)
 		return err
 	})
 	switch {

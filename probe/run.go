@@ -297,7 +297,7 @@ func (r *run) pass(step, message string, d time.Duration, details map[string]any
 }
 
 // fail adds a failed result.
-func (r *run) fail(step string, f failure) *Result { return r.failAfter(step, f, 0) }
+func (r *run) fail(step string, f failure) { r.failAfter(step, f, 0) }
 
 func (r *run) failAfter(step string, f failure, d time.Duration) *Result {
 	info := infoOf(f.reason)

@@ -19,9 +19,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if !check(ctx, os.Args[1:]) {
-		stop()
+	usable := check(ctx, os.Args[1:])
+	stop()
+	if !usable {
 		os.Exit(1)
 	}
 }

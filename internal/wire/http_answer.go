@@ -166,7 +166,7 @@ func (c *httpConn) body(ctx context.Context, resp *http.Response, x *trace) ([]b
 	case n > left:
 		return nil, tooLarge(left)
 	case err != nil:
-		return nil, c.broken(ctx, resp, x, n > 0, err)
+		return nil, c.broken(ctx, resp, x, err)
 	}
 	return b.Bytes(), nil
 }
@@ -189,7 +189,7 @@ func (c *httpConn) decoded(ctx context.Context, resp *http.Response, x *trace) (
 		if errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.EOF) {
 			return nil, &Error{Reason: ReasonBadEncoding, Text: "the body is labelled gzip and is not", HTTPStatus: resp.StatusCode, Seen: true}
 		}
-		return nil, c.broken(ctx, resp, x, false, err)
+		return nil, c.broken(ctx, resp, x, err)
 	default:
 		return nil, &Error{Reason: ReasonBadEncoding, Text: "the body has the content coding " + plain.Line(coding, 60) + ", which was not asked for", HTTPStatus: resp.StatusCode, Seen: true}
 	}
@@ -207,7 +207,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 // broken classifies an error in the middle of a body.
-func (c *httpConn) broken(ctx context.Context, resp *http.Response, x *trace, some bool, err error) *Error {
+func (c *httpConn) broken(ctx context.Context, resp *http.Response, x *trace, err error) *Error {
 	if ctx.Err() != nil {
 		return ended(ctx, "the answer's body", true)
 	}

@@ -56,7 +56,7 @@ func (c *sseConn) openStream(ctx context.Context) error {
 	left := c.cfg.Limits.ResponseBytes
 	src := &countingReader{r: resp.Body, n: &x.read}
 	events := newSSEReader(src, &left)
-	c.messages, err = c.endpoint(ctx, events, resp, x)
+	c.messages, err = c.endpoint(ctx, events, resp.Request.URL)
 	c.finish(x, err)
 	if err != nil {
 		resp.Body.Close()
@@ -118,7 +118,7 @@ func (c *sseConn) streamRefused(ctx context.Context, resp *http.Response, x *tra
 }
 
 // endpoint waits for the first event, which names where messages go.
-func (c *sseConn) endpoint(ctx context.Context, events *sseReader, resp *http.Response, x *trace) (*url.URL, error) {
+func (c *sseConn) endpoint(ctx context.Context, events *sseReader, base *url.URL) (*url.URL, error) {
 	for {
 		ev, err := events.next()
 		var e *Error
@@ -137,7 +137,7 @@ func (c *sseConn) endpoint(ctx context.Context, events *sseReader, resp *http.Re
 			}
 			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is %q, not endpoint", plain.Line(ev.name, 40)), Seen: true}
 		}
-		return c.checkEndpoint(ev.data, resp.Request.URL)
+		return c.checkEndpoint(ev.data, base)
 	}
 }
 
