@@ -53,13 +53,15 @@ func (c *httpConn) readSessionID(resp *http.Response) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
 	}
-	bad := func(r rune) bool { return r < 0x21 || r > 0x7e }
-	if id := ids[0]; len(ids) > 1 || id == "" || len(id) > maxSessionID || strings.ContainsFunc(id, bad) {
+	if id := ids[0]; len(ids) > 1 || id == "" || len(id) > maxSessionID || strings.ContainsFunc(id, notVisible) {
 		return "", &Error{Reason: ReasonSessionID, Text: "the session id is not one string of visible ASCII characters", Seen: true, HTTPStatus: resp.StatusCode}
 	}
 	c.cfg.Redact.Add(ids[0]) // whoever holds it can act in the session
 	return ids[0], nil
 }
+
+// notVisible reports what is not a visible ASCII character.
+func notVisible(r rune) bool { return r < 0x21 || r > 0x7e }
 
 // readJSON reads a body that is one message, or a batch.
 func (c *httpConn) readJSON(ctx context.Context, r *request, resp *http.Response, x *trace, contentType string) (*answer, error) {

@@ -282,11 +282,17 @@ func (n *negotiation) openLegacy(ctx context.Context, offer string, a *answer, e
 	if err != nil {
 		return nil, err
 	}
+	// The server has opened its session, whatever is thought of the answer: it
+	// is to be ended in any case.
+	answered, _ := a.result.Get("protocolVersion").Text()
+	if strings.ContainsFunc(answered, notVisible) {
+		answered = "" // it could not stand in a header
+	}
+	n.conn.speaks(answered, a.sessionID)
 	s, err := n.judgeInitialize(a)
 	if err != nil {
 		return nil, err
 	}
-	n.conn.speaks(s.revision, a.sessionID)
 	if err := n.conn.notify(ctx, &request{method: methodInitialized, body: encode(0, methodInitialized, nil)}); err != nil {
 		return nil, err
 	}
