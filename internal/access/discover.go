@@ -368,19 +368,19 @@ func (a *auditor) contentType(r *Rung, ans answer) {
 // faultOf says why an answer is no document. Whose fault a failing server is
 // depends on the server: one's own is broken, another's leaves all open.
 func (a *auditor) faultOf(ans answer, server bool) *fault {
-	where, hint := showURL(ans.url), ""
+	where := showURL(ans.url)
 	down := fault{Failed, ReasonMetadataUnavailable, "", "look at the server's log"}
 	if server {
 		down = fault{Unknown, ReasonServerUnavailable, "", "the authorization server is in trouble; try again later"}
 	}
 	switch status := ans.status; {
 	case ans.failure != nil:
-		down.text, hint = "no answer from "+where+": "+ans.failure.Text, ans.failure.Hint
+		down.text = "no answer from " + where + ": " + ans.failure.Text
 		if ans.failure.Local || ans.ended {
 			down.verdict = Unknown
 		}
-		if hint != "" {
-			down.hint = hint
+		if ans.failure.Hint != "" {
+			down.hint = ans.failure.Hint
 		}
 		return &down
 	case status >= 500 || status == http.StatusTooManyRequests:

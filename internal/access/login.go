@@ -106,7 +106,7 @@ func prepareLogin(ctx context.Context, cfg LoginConfig) (*Login, *Error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	l := &Login{cfg: cfg, client: cfg.HTTP.client(), file: tokenFile{path: g.TokenFile, hint: "choose a token_file in a directory that is yours alone"}, started: time.Now()}
+	l := &Login{cfg: cfg, client: cfg.HTTP.client(), file: tokenFile{path: g.TokenFile, hint: "choose a token_file in a directory that is yours alone"}}
 	for _, secret := range g.secrets() {
 		l.client.Redact.Add(secret)
 	}
@@ -169,6 +169,7 @@ func (l *Login) listen(ctx context.Context) *Error {
 		}
 		return e
 	}
+	l.started = time.Now()
 	l.host = listener.Addr().String()
 	l.redirect = "http://" + l.host + callbackPath
 	l.outcomes = make(chan outcome, 1)

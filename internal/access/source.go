@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,6 +48,9 @@ type Source struct {
 	mu    sync.Mutex
 	notes []Note
 }
+
+// Format prints *** whatever the verb.
+func (s *Source) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(masked)) }
 
 // NewSource checks the grant, without any network. Its error is an [*Error].
 // Every secret becomes known to the redactor.
@@ -391,7 +395,10 @@ func requestToken(ctx context.Context, c *client, cfg SourceConfig, l *Ladder, f
 	if ans.tooLarge {
 		return nonsense("is larger than 64 KiB")
 	}
-	serverNow, _ := http.ParseTime(ans.header.Get("Date")) //nolint:errcheck // zero is what parseToken wants then
+	serverNow, err := http.ParseTime(ans.header.Get("Date"))
+	if err != nil {
+		serverNow = asked
+	}
 	got, err := parseToken(ans.body, asked, serverNow)
 	if err != nil {
 		if m, bad := parseObject(ans.body); bad == nil && m.text("error") != "" {

@@ -65,7 +65,7 @@ type issued struct {
 
 // parseToken reads a successful response of a token endpoint (RFC 6749, section
 // 5.1), asked for at the time asked. serverNow is what the server thought the
-// time was, or zero: by it alone the claims of a JWT can be judged. The error is
+// time was: by its clock the claims of a JWT are judged. The error is
 // a clause about the response and quotes nothing of it.
 func parseToken(data []byte, asked, serverNow time.Time) (issued, error) {
 	m, err := parseObject(data)
@@ -92,9 +92,6 @@ func parseToken(data []byte, asked, serverNow time.Time) (issued, error) {
 	claims := readJWT(access)
 	if !known {
 		life = defaultLife
-		if serverNow.IsZero() {
-			serverNow = asked
-		}
 		if claims.hasExp {
 			life = min(life, claims.exp.Sub(serverNow))
 		}

@@ -284,9 +284,9 @@ func (h *held) save(s *saved) *Error {
 // release gives the lock back and drops what was not saved.
 func (h *held) release() {
 	if h.next != nil {
-		h.next.Close()
+		_ = h.next.Close() // it is thrown away
 		_ = h.dir.remove(h.name() + ".new") // the next writer removes it too
 	}
-	h.lock.Close() // and the lock goes with it
+	_ = h.lock.Close() // and the lock goes with it
 	h.dir.close()
 }

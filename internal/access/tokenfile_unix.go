@@ -49,7 +49,7 @@ func openDirectory(path string, create bool) (*directory, error) {
 	return d, nil
 }
 
-func (d *directory) close() { d.file.Close() }
+func (d *directory) close() { _ = d.file.Close() } // nothing was written through it
 
 func (d *directory) open(name string, flags int) (*os.File, error) {
 	path := filepath.Join(d.path, name)
@@ -63,7 +63,7 @@ func (d *directory) open(name string, flags int) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), path)
 	if err := private(fd); err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		return nil, err
 	}
 	return f, nil

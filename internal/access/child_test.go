@@ -1,0 +1,3 @@
+package access
+
+func child(string) int { return 2 }
