@@ -34,7 +34,9 @@ func prm(pairs ...any) string {
 func asDoc(pairs ...any) string {
 	return object(append([]any{
 		"issuer", issuer, "authorization_endpoint", issuer + "/authorize", "token_endpoint", issuer + "/token",
-		"code_challenge_methods_supported", []string{"S256"}, "client_id_metadata_document_supported", true,
+		"code_challenge_methods_supported",
+		[]string{"S256"},
+		"client_id_metadata_document_supported", true,
 	}, pairs...)...)
 }
 
@@ -372,7 +374,7 @@ func FuzzMetadata(f *testing.F) {
 		checkLadder(t, l)
 		for i, raw := range w.asked {
 			u := mustURL(t, raw)
-			if u.Scheme != "https" || i == 0 && u.Host != "h.example" {
+			if u.Scheme != "https" || i == 0 && originOf(u) != "https://h.example:443" {
 				t.Errorf("asked %q", raw)
 			}
 		}

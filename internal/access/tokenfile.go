@@ -284,7 +284,7 @@ func (h *held) save(s *saved) *Error {
 // release gives the lock back and drops what was not saved.
 func (h *held) release() {
 	if h.next != nil {
-		_ = h.next.Close() // it is thrown away
+		_ = h.next.Close()                  // it is thrown away
 		_ = h.dir.remove(h.name() + ".new") // the next writer removes it too
 	}
 	_ = h.lock.Close() // and the lock goes with it
