@@ -292,7 +292,7 @@ func TestAuditOverTheNetwork(t *testing.T) {
 	calls := 0
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		calls++
-		http.Redirect(w, &http.Request{Method: "GET", URL: &url.URL{Path: "/"}}, "/elsewhere", http.StatusFound)
+		http.Redirect(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}}, "/elsewhere", http.StatusFound)
 	})
 	mux.HandleFunc("/elsewhere", func(http.ResponseWriter, *http.Request) { t.Error("redirect followed") })
 	l := Audit(t.Context(), AuditConfig{Endpoint: mustURL(t, server.URL+"/mcp"), Status: 401})

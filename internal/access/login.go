@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -88,10 +89,12 @@ func StartLogin(ctx context.Context, cfg LoginConfig) (*Login, error) {
 	if problem != nil {
 		return nil, problem
 	}
-	if problem := l.listen(ctx); problem != nil {
+	listener, problem := l.listen(ctx)
+	if problem != nil {
 		return nil, problem
 	}
 	l.buildURL()
+	l.serve(listener) // last: an answer is judged by what came before
 	return l, nil
 }
 
@@ -158,7 +161,7 @@ func (l *Login) fit() *Error {
 }
 
 // listen opens the callback.
-func (l *Login) listen(ctx context.Context) *Error {
+func (l *Login) listen(ctx context.Context) (net.Listener, *Error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(l.cfg.RedirectPort))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", address)
 	if err != nil {
@@ -167,11 +170,15 @@ func (l *Login) listen(ctx context.Context) *Error {
 			e.Text = fmt.Sprintf("port %d of the callback is in use or not allowed", l.cfg.RedirectPort)
 			e.Hint = "end the program that uses it (another login?), or configure another redirect_port"
 		}
-		return e
+		return nil, e
 	}
 	l.started = time.Now()
 	l.host = listener.Addr().String()
 	l.redirect = "http://" + l.host + callbackPath
+	return listener, nil
+}
+
+func (l *Login) serve(listener net.Listener) {
 	l.outcomes = make(chan outcome, 1)
 	l.served = make(chan struct{})
 	l.server = &http.Server{
@@ -185,7 +192,6 @@ func (l *Login) listen(ctx context.Context) *Error {
 		defer close(l.served)
 		_ = l.server.Serve(listener) // ends with Close
 	}()
-	return nil
 }
 
 func (l *Login) buildURL() {
@@ -307,7 +313,7 @@ func (l *Login) judge(query string) outcome {
 	}
 	l.client.Redact.Add(q.Get("code"))
 	switch {
-	case q.Get("state") != l.state:
+	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(l.state)) != 1:
 		return bad(ReasonLoginState, "the answer belongs to another login, or somebody made it up (state differs)", "close old tabs and "+again)
 	case !q.Has("iss") && l.ladder.Server.IssParameter:
 		return bad(ReasonLoginIssuer, "the answer does not say which authorization server sent it (no iss), although the metadata promises that", "tell the operator of "+l.client.quote(l.ladder.Server.Issuer))

@@ -174,6 +174,13 @@ func readJWT(token string) jwtClaims {
 	return c
 }
 
+// Inspect looks into a bearer token that is a JWT, without verifying anything:
+// when it expires and whom it is for. Both are zero for any other token.
+func Inspect(token string) (expires time.Time, audience []string) {
+	c := readJWT(strings.TrimSpace(token))
+	return c.exp, c.audience
+}
+
 // seconds reads a NumericDate (RFC 7519, section 2), which may have a fraction.
 func seconds(v rawjson.Value) (int64, bool) {
 	if n, ok := v.Int(); ok {

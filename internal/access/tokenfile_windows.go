@@ -4,9 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+)
+
+const (
+	renameTries = 20
+	renamePause = 25 * time.Millisecond
 )
 
 // directory is the directory of a token file. On Windows the files protect
@@ -149,10 +155,18 @@ func (d *directory) rename(from, to string) error {
 	if err != nil {
 		return &os.PathError{Op: "rename", Path: path, Err: err}
 	}
-	if err := windows.MoveFileEx(old, next, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH); err != nil {
-		return &os.PathError{Op: "rename", Path: path, Err: err}
+	// A reader, or a virus scanner, can be in the way for a moment.
+	for try := 0; ; try++ {
+		err = windows.MoveFileEx(old, next, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+		busy := errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_SHARING_VIOLATION)
+		switch {
+		case err == nil:
+			return nil
+		case !busy || try == renameTries:
+			return &os.PathError{Op: "rename", Path: path, Err: err}
+		}
+		time.Sleep(renamePause)
 	}
-	return nil
 }
 
 func (d *directory) remove(name string) error { return os.Remove(filepath.Join(d.path, name)) }
