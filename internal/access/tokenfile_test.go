@@ -197,7 +197,10 @@ func TestFailedRefreshLeavesTheFile(t *testing.T) {
 	g := people(t, as, c, -time.Hour, nil)
 	before, _ := os.ReadFile(g.TokenFile)
 	for name, answer := range map[string]func(http.ResponseWriter, url.Values) bool{
-		"500":     func(w http.ResponseWriter, _ url.Values) bool { w.WriteHeader(http.StatusInternalServerError); return true },
+		"500": func(w http.ResponseWriter, _ url.Values) bool {
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		},
 		"garbage": func(w http.ResponseWriter, _ url.Values) bool { fmt.Fprint(w, "{"); return true },
 		"hang up": func(http.ResponseWriter, url.Values) bool { panic(http.ErrAbortHandler) },
 	} {
