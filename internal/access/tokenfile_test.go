@@ -257,7 +257,7 @@ func TestProcessesShareOneRefresh(t *testing.T) {
 	for range 8 {
 		cmd := command(t, "token", g.TokenFile, "CHILD_ENDPOINT="+as.URL+"/mcp")
 		wg.Go(func() {
-			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "access-1" {
+			if out, err := cmd.Output(); err != nil || string(out) != "access-1" {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

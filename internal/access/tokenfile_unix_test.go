@@ -122,7 +122,7 @@ func asNobody(t *testing.T, mode, file string) string {
 	must(t, err)
 	must(t, out.Close())
 	cmd = &exec.Cmd{Path: copied, Args: []string{copied}, Env: cmd.Env, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}}
-	text, err := cmd.CombinedOutput()
+	text, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
