@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
@@ -121,7 +122,7 @@ func (r *run) userAgent() string {
 }
 
 // moduleVersion is the version this package was built at.
-func moduleVersion() string {
+var moduleVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "dev"
@@ -132,7 +133,7 @@ func moduleVersion() string {
 		}
 	}
 	return "dev"
-}
+})
 
 // head judges reachability with a HEAD of its own.
 func (r *run) head(ctx context.Context) {

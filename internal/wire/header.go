@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -28,6 +29,9 @@ type toolHeaderSet []toolHeader
 // at fault makes the tool invalid: the error names it by its JSON pointer, and is
 // safe to show. A $ref is not followed, as nothing behind it may be annotated.
 func toolHeaders(schema rawjson.Value) (toolHeaderSet, error) {
+	if raw := schema.Raw(); !bytes.Contains(raw, []byte(annotation)) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil, nil // no member can have that name, spelled in any way
+	}
 	scan := headerScan{seen: make(map[string]bool)}
 	if err := scan.schema(schema, true); err != nil {
 		return nil, err
