@@ -381,6 +381,14 @@ func TestFieldC13PaginationLoop(t *testing.T) {
 			t.Errorf("tools/list was sent %d times", n)
 		}
 	})
+	t.Run("and nothing usable", func(t *testing.T) {
+		srv := fakemcp.New(t, fakemcp.Config{})
+		srv.On("tools/list", fakemcp.Result(`{"tools":[],"nextCursor":"abc"}`))
+		verify(t, check(t, srv.Target(), probe.Options{}), want{status: probe.StatusUnhealthy, step: probe.StepTools, reason: "pagination-loop"})
+		if n := srv.Count("tools/list"); n != 2 {
+			t.Errorf("tools/list was sent %d times", n)
+		}
+	})
 	t.Run("the empty cursor leads on", func(t *testing.T) {
 		srv := fakemcp.New(t, fakemcp.Config{})
 		srv.On("tools/list", fakemcp.Sequence(
