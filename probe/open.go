@@ -172,7 +172,7 @@ func (r *run) open(ctx context.Context, overall *clock) {
 	if r.t.Kind() == target.Stdio {
 		r.session, err = wire.Open(ctx, r.peer, r.config) // has budgets of its own
 		if err != nil && ctx.Err() != nil {
-			err = interrupted{cause: context.Cause(ctx), err: err}
+			err = r.interruption(ctx, target.Protocol, err)
 		}
 	} else {
 		_, err = r.step(ctx, target.Protocol, func(ctx context.Context) (err error) {

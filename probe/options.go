@@ -38,8 +38,8 @@ type Options struct {
 	// fills [Report.Revisions]. It opens one more connection or process each.
 	Revisions bool
 	// Diagnose also looks at what a check leaves alone: the GET stream of a
-	// Streamable HTTP server, whether an unknown revision is echoed, and, when
-	// the endpoint is not an MCP server, whether the other slash form is.
+	// Streamable HTTP server, whether an unknown revision is echoed, and
+	// whether an endpoint that refuses POST speaks the old HTTP+SSE transport.
 	Diagnose bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver

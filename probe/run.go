@@ -164,7 +164,7 @@ func (r *run) step(ctx context.Context, d target.Dimension, f func(ctx context.C
 	start := time.Now()
 	err := f(ctx)
 	if err != nil && ctx.Err() != nil {
-		err = interrupted{cause: context.Cause(ctx), err: err}
+		err = r.interruption(ctx, d, err)
 	}
 	return time.Since(start), err
 }
@@ -173,6 +173,20 @@ func (r *run) step(ctx context.Context, d target.Dimension, f func(ctx context.C
 type interrupted struct {
 	cause error
 	err   error
+	// budget says which time was spent, when one was.
+	budget string
+}
+
+// interruption says which budget ended a step.
+func (r *run) interruption(ctx context.Context, d target.Dimension, err error) error {
+	i := interrupted{cause: context.Cause(ctx), err: err}
+	switch {
+	case errors.Is(i.cause, errOverall):
+		i.budget = fmt.Sprintf("the overall timeout is %s", r.budgets.overall)
+	case errors.Is(i.cause, errStep):
+		i.budget = fmt.Sprintf("the timeout of a step is %s", r.budgets.of(d))
+	}
+	return i
 }
 
 func (i interrupted) Error() string { return i.err.Error() }
@@ -211,6 +225,9 @@ func failureOf(err error) failure {
 		f.code = CodeCheckTimeout
 	default:
 		f.code, f.status, f.reason = CodeAborted, StatusUnhealthy, Reason(wire.ReasonAborted)
+	}
+	if i.budget != "" {
+		f.text += " (" + i.budget + ")"
 	}
 	return f
 }

@@ -364,7 +364,11 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err error) *Error {
 	f := netguard.Classify(err)
 	if ctx.Err() != nil && (!timedOut(ctx) || x.seen() || f.Reason == netguard.ReasonTimeout || f.Reason == netguard.ReasonCanceled) {
-		return ended(ctx, "an answer from "+u.Host, x.seen())
+		what := "an answer from " + u.Host
+		if x.Method != "" {
+			what = "an answer to " + x.Method + " from " + u.Host
+		}
+		return ended(ctx, what, x.seen())
 	}
 	e := &Error{Reason: f.Reason, Text: plain.Line(c.cfg.Redact.String(f.Text), 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
 	for name, value := range f.Detail {

@@ -58,7 +58,7 @@ func (s *stream) read(ctx context.Context, resp *http.Response, x *trace) (*answ
 	for {
 		ev, err := events.next()
 		if err != nil {
-			return nil, s.ended(ctx, x, err)
+			return nil, s.ended(ctx, x, events.partial(), err)
 		}
 		s.events++
 		if ev.hasID {
@@ -78,12 +78,12 @@ func (s *stream) read(ctx context.Context, resp *http.Response, x *trace) (*answ
 }
 
 // ended classifies the end of a connection. Nil: it may be resumed.
-func (s *stream) ended(ctx context.Context, x *trace, err error) error {
+func (s *stream) ended(ctx context.Context, x *trace, partial bool, err error) error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
 		return e
-	case timedOut(ctx) && x.read == 0:
+	case timedOut(ctx) && s.events == 0 && !partial: // keep-alives are no events
 		return &Error{
 			Reason: ReasonSSEStalled,
 			Text:   fmt.Sprintf("the headers of an event stream came after %s and no event before the time ran out", time.Since(x.Started).Round(time.Millisecond)-time.Since(s.started).Round(time.Millisecond)),

@@ -432,6 +432,8 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	if other.Path == "" || other.Path == "/" {
 		return // the same request
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
 	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, n.cfg)
 	defer c.close(ctx)
 	a, got := c.exchange(ctx, n.discoverRequest(Rev20260728))
