@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -32,6 +33,7 @@ func params() testscript.Params {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("GOCOVERDIR", "")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else every race-enabled program takes a second to end
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -41,6 +43,15 @@ func params() testscript.Params {
 			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := strings.ReplaceAll(ts.ReadFile(args[0]), "@DEMO@", ts.Getenv("DEMO"))
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+			},
+			"await": func(ts *testscript.TestScript, _ bool, args []string) {
+				for range 600 {
+					if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+						return
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+				ts.Fatalf("%s did not appear", args[0])
 			},
 			"oneline": func(ts *testscript.TestScript, _ bool, args []string) {
 				checkOneLine(ts, args)
@@ -100,6 +111,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve KIND VARIABLE")
 	}
+	asked := ts.MkAbs("asked")
 	handler := map[string]http.HandlerFunc{
 		"demo": new(demo.Server).ServeHTTP,
 		"page": func(w http.ResponseWriter, _ *http.Request) {
@@ -116,6 +128,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		},
 		"silence": func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // a client that goes away is only seen after its body
+			_ = os.WriteFile(asked, nil, 0o644)
 			<-r.Context().Done()
 		},
 		"broken": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
