@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"net/url"
 	"sort"
 	"strings"
 	"time"
@@ -119,6 +118,7 @@ func (r *run) takeCertificate(x wire.Exchange) {
 // credential refer to variables, and the values of a query are left out.
 func curl(x wire.Exchange) string {
 	var b strings.Builder
+	b.Grow(512 + len(x.Body))
 	b.WriteString("curl -sS -i")
 	if x.HTTPMethod != "POST" {
 		b.WriteString(" -X " + x.HTTPMethod)
@@ -132,22 +132,30 @@ func curl(x wire.Exchange) string {
 	sort.Strings(names)
 	for _, name := range names {
 		for _, value := range x.Header[name] {
-			b.WriteString(" -H " + shellQuote(name+": "+value))
+			b.WriteString(" -H ")
+			shellQuote(&b, name, ": ", value)
 		}
 	}
 	for _, name := range x.SecretHeaders {
 		b.WriteString(` -H "` + name + ": $" + variableFor(name) + `"`)
 	}
 	if len(x.Body) > 0 {
-		b.WriteString(" --data-raw " + shellQuote(string(x.Body)))
+		b.WriteString(" --data-raw ")
+		shellQuote(&b, string(x.Body))
 	}
-	if u, err := url.Parse(x.URL); err == nil {
-		b.WriteString(" " + shellQuote(u.String()))
-	}
+	b.WriteString(" ")
+	shellQuote(&b, x.URL)
 	return b.String()
 }
 
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote writes parts as one word of a POSIX shell.
+func shellQuote(b *strings.Builder, parts ...string) {
+	b.WriteByte('\'')
+	for _, part := range parts {
+		b.WriteString(strings.ReplaceAll(part, "'", `'\''`))
+	}
+	b.WriteByte('\'')
+}
 
 // variableFor turns a header name into the name of a variable to fill in.
 func variableFor(header string) string {

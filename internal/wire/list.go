@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -170,6 +171,14 @@ func (l *lister) cursor(v rawjson.Value) (next string, more bool, err error) {
 	return next, true, nil
 }
 
+func (l *lister) nullMembers(entry rawjson.Value, index int) {
+	for name, m := range entry.Members() {
+		if m.IsNull() {
+			l.nullField(rawjson.Pointer(l.traits.member, fmt.Sprint(index), plain.Line(name, 60)))
+		}
+	}
+}
+
 func (l *lister) nullField(pointer string) {
 	l.s.cfg.Log.Note("null-field", fmt.Sprintf("%s sends null at %s", l.traits.method, pointer), "leave optional members out; strict clients refuse null and drop the whole list")
 }
@@ -210,10 +219,8 @@ func (l *lister) entry(v rawjson.Value, index int) error {
 	if name, ok := v.Get("name").Text(); !ok || strings.TrimSpace(name) == "" {
 		return invalid(fmt.Sprintf("(%s) has no name", plain.Line(key, 60)))
 	}
-	for name, m := range v.Members() {
-		if m.IsNull() {
-			l.nullField(rawjson.Pointer(l.traits.member, fmt.Sprint(index), plain.Line(name, 60)))
-		}
+	if bytes.Contains(v.Raw(), []byte("null")) { // saves decoding every name
+		l.nullMembers(v, index)
 	}
 	if at, again := l.seen[key]; again {
 		if string(l.out.Items[at].Value.Raw()) != string(v.Raw()) {

@@ -36,6 +36,7 @@ type request struct {
 // encode builds a message. params must be a JSON object or empty.
 func encode(id int64, method string, params []byte) []byte {
 	var b bytes.Buffer
+	b.Grow(80 + len(method) + len(params))
 	b.WriteString(`{"jsonrpc":"2.0",`)
 	if id != 0 {
 		b.WriteString(`"id":` + strconv.FormatInt(id, 10) + `,`)

@@ -188,7 +188,10 @@ func modernHeader(revision, method string) http.Header {
 func modernParams(client Implementation, revision string, own rawjson.Value) []byte {
 	info, _ := json.Marshal(client)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"_meta":{%q:%q,%q:%s,%q:{}`, metaVersion, revision, metaClient, info, metaCapabilities)
+	b.Grow(256 + len(info) + len(own.Raw()))
+	b.WriteString(`{"_meta":{"` + metaVersion + `":"` + revision + `","` + metaClient + `":`)
+	b.Write(info)
+	b.WriteString(`,"` + metaCapabilities + `":{}`)
 	for name, v := range own.Get("_meta").Members() {
 		if !strings.HasPrefix(name, "io.modelcontextprotocol/") || name == "io.modelcontextprotocol/logLevel" {
 			member(&b, name, v)
