@@ -198,7 +198,7 @@ func TestConnectTimeoutOfARequest(t *testing.T) {
 			defer cancel()
 			var trail *Trail
 			if followed {
-				ctx, trail = Follow(ctx)
+				ctx, trail = Follow(ctx, nil)
 			}
 			_, err := transport.RoundTrip(newRequest(ctx, t, "https://mcp.test"))
 			want := ReasonTimeout
@@ -240,7 +240,7 @@ func TestExplainOutsideOfNetworks(t *testing.T) {
 	if !same(none.Explain(err), err) || none.Explain(nil) != nil {
 		t.Error("a nil trail must leave errors alone")
 	}
-	_, trail := Follow(t.Context())
+	_, trail := Follow(t.Context(), nil)
 	if !same(trail.Explain(err), err) || trail.Explain(nil) != nil {
 		t.Error("a trail of no request must leave errors alone")
 	}

@@ -258,7 +258,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 		}
 	}
 	// The dial and the handshake outlive a request unless they are followed.
-	followed, trail := netguard.Follow(httptrace.WithClientTrace(ctx, x.hooks()))
+	followed, trail := netguard.Follow(ctx, x.hooks())
 	req, err := http.NewRequestWithContext(followed, method, u.String(), nil)
 	if err != nil {
 		return nil, x, &Error{Reason: "invalid-endpoint", Text: "the endpoint cannot be requested", Err: err}
