@@ -155,7 +155,7 @@ func badBlock(v rawjson.Value) string {
 	case "resource":
 		return badResource(v.Get("resource"))
 	default:
-		return fmt.Sprintf("has the unknown type %q", plain.Line(kind, 40))
+		return fmt.Sprintf("has the unknown type \"%s\"", plain.Line(kind, 40))
 	}
 }
 

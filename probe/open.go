@@ -27,7 +27,7 @@ func (r *run) configure(ctx context.Context) bool {
 		return false
 	}
 	if pin := r.t.ProtocolVersion; pin != "" && !wire.Known(pin) {
-		r.misconfigured(failure{reason: reasonUnknownPin, text: fmt.Sprintf("the pinned protocol version %q is not known", plain.Line(pin, 40)), hint: "pin one of " + strings.Join(wire.Revisions(), ", ")})
+		r.misconfigured(failure{reason: reasonUnknownPin, text: fmt.Sprintf("the pinned protocol version \"%s\" is not known", plain.Line(pin, 40)), hint: "pin one of " + strings.Join(wire.Revisions(), ", ")})
 		return false
 	}
 	r.config = wire.Config{
@@ -181,7 +181,7 @@ func (r *run) open(ctx context.Context, overall *clock) {
 		})
 	}
 	took := time.Since(start)
-	if r.t.Kind() == target.Stdio && r.session != nil {
+	if r.t.Kind() == target.Stdio && r.session != nil && r.o.StartupTimeout != StartupWithinTimeout {
 		// The start-up is over and leaves the overall budget whole.
 		overall.timer.Reset(r.budgets.overall - max(0, took-r.session.Spawn()))
 	}
@@ -264,7 +264,7 @@ func (r *run) showChallenges(challenges []access.Challenge) []string {
 		text := plain.Line(c.Scheme, 40)
 		for _, name := range []string{"realm", "error", "error_description", "scope", "resource_metadata"} {
 			if v := c.Params[name]; v != "" {
-				text += fmt.Sprintf(" %s=%q", name, plain.Line(r.redact.String(v), 200))
+				text += fmt.Sprintf(" %s=\"%s\"", name, plain.Line(r.redact.String(v), 200))
 			}
 		}
 		out = append(out, text)

@@ -18,12 +18,18 @@ const (
 	DefaultEntries        = 10_000
 )
 
+// StartupWithinTimeout, as [Options.StartupTimeout], lets the start-up of a
+// stdio server count against the overall timeout, which then is a promise about
+// wall-clock time.
+const StartupWithinTimeout time.Duration = -1
+
 // Options change how a check runs. The zero value is the default check.
 // Options may be shared by checks that run at the same time.
 type Options struct {
 	// Timeout bounds the whole check and CheckTimeout each step; the start-up
-	// of a stdio server has its own StartupTimeout outside of both. Zero
-	// values: the target's budgets, then the defaults.
+	// of a stdio server has its own StartupTimeout outside of both, or counts
+	// against Timeout when that is [StartupWithinTimeout]. Zero values: the
+	// target's budgets, then the defaults.
 	Timeout, CheckTimeout, StartupTimeout time.Duration
 	// Skip leaves out steps: any of "tools", "resources", "prompts".
 	Skip []string

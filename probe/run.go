@@ -71,6 +71,9 @@ func newRun(t *target.Target, o Options) *run {
 		step:    firstSet(o.CheckTimeout, t.Budgets.Step, DefaultCheckTimeout),
 		steps:   t.Budgets.Steps,
 	}
+	if o.StartupTimeout == StartupWithinTimeout {
+		r.budgets.startup = r.budgets.overall
+	}
 	r.report = &Report{
 		Timestamp: r.started.UTC(),
 		Target:    TargetInfo{Name: t.Label(), ID: t.ID, Transport: t.Kind(), Endpoint: t.Address()},
@@ -132,7 +135,7 @@ func (c *clock) stop() {
 func (r *run) startClock(ctx context.Context) (context.Context, *clock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d := r.budgets.overall
-	if r.t.Kind() == target.Stdio {
+	if r.t.Kind() == target.Stdio && r.o.StartupTimeout != StartupWithinTimeout {
 		d += r.budgets.startup
 	}
 	return ctx, &clock{cancel: cancel, timer: time.AfterFunc(d, func() { cancel(errOverall) })}
@@ -219,10 +222,10 @@ func failureOf(err error) failure {
 		return f
 	}
 	switch {
-	case errors.Is(i.cause, errOverall):
-		f.code = CodeOverallTimeout
-	case errors.Is(i.cause, context.DeadlineExceeded):
+	case errors.Is(i.cause, errStep):
 		f.code = CodeCheckTimeout
+	case errors.Is(i.cause, context.DeadlineExceeded): // ours, or that of the caller's context
+		f.code = CodeOverallTimeout
 	default:
 		f.code, f.status, f.reason = CodeAborted, StatusUnhealthy, Reason(wire.ReasonAborted)
 	}

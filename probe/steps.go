@@ -171,7 +171,7 @@ func (r *run) unusableTools(l *wire.Listing, d time.Duration) {
 	first := l.Schemas[0]
 	r.failAfter(StepTools, failure{
 		reason: reasonToolSchema,
-		text: fmt.Sprintf("the tool %q (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
+		text: fmt.Sprintf("the tool \"%s\" (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
 			first.Tool, first.Index, first.Pointer, first.Text, len(l.Schemas), len(l.Items)),
 		details: map[string]any{"tool": first.Tool, "index": first.Index, "pointer": first.Pointer, "toolCount": len(l.Items), "toolNames": r.names(l)},
 	}, d)
@@ -226,7 +226,7 @@ func more(n int) string {
 }
 
 // quoted is for the names that the operator gave.
-func quoted(name string) string { return fmt.Sprintf("%q", plain.Line(name, maxNameText)) }
+func quoted(name string) string { return fmt.Sprintf("\"%s\"", plain.Line(name, maxNameText)) }
 
 func absent(l *wire.Listing, required []string) []string {
 	var missing []string
@@ -323,7 +323,7 @@ func (r *run) customCheck(ctx context.Context, c Custom) {
 		if f.status == "" {
 			f.status = status
 		}
-		f.reason, f.text = reasonCustomCheck, fmt.Sprintf("the check %q failed: %s", c.Name, plain.Line(err.Error(), 400))
+		f.reason, f.text = reasonCustomCheck, fmt.Sprintf("the check \"%s\" failed: %s", plain.Line(c.Name, maxNameText), plain.Line(err.Error(), 400))
 		r.failAfter(c.Name, f, d)
 		if f.code == CodeAborted || f.code == CodeOverallTimeout {
 			r.bar(c.Name, f)

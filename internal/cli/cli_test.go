@@ -206,7 +206,7 @@ func TestEveryFlagHasVariables(t *testing.T) {
 // TestStartUpIsBoundByTimeout: see the help of --timeout.
 func TestStartUpIsBoundByTimeout(t *testing.T) {
 	o := runOptions{timeout: time.Second}
-	if got := o.probe().StartupTimeout; got != time.Second {
+	if got := o.probe().StartupTimeout; got != probe.StartupWithinTimeout {
 		t.Errorf("start-up may take %v", got)
 	}
 	o.startupTimeout = time.Minute

@@ -71,6 +71,7 @@ func (a *app) runHealthcheck(ctx context.Context, g *given, o *healthcheckOption
 		return 0, usageErrorf(p.Text, "").hint("%s", p.Hint)
 	}
 	p := o.probe()
+	p.StartupTimeout = probe.StartupWithinTimeout // it knows no other budget
 	o.apply(&p)
 	reports := a.run(ctx, checkAll, sel, p, o.quiet)
 	for i, r := range reports {

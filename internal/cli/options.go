@@ -51,8 +51,8 @@ func (o *runOptions) probe() probe.Options {
 	}
 	// Who gives a time for the whole check, such as a Kubernetes probe, means all
 	// of it.
-	if p.StartupTimeout == 0 {
-		p.StartupTimeout = o.timeout
+	if o.timeout > 0 && o.startupTimeout == 0 {
+		p.StartupTimeout = probe.StartupWithinTimeout
 	}
 	return p
 }

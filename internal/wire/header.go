@@ -118,7 +118,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	case suffix == "":
 		return s.fault("it is empty")
 	case strings.ContainsFunc(suffix, notToken):
-		return s.fault("%q is not a header name", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is not a header name", plain.Line(suffix, 60))
 	}
 	kind, _ := schema.Get("type").Text()
 	switch kind {
@@ -128,7 +128,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	}
 	lower := strings.ToLower(suffix)
 	if s.seen[lower] {
-		return s.fault("%q is used twice", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is used twice", plain.Line(suffix, 60))
 	}
 	s.seen[lower] = true
 	s.found = append(s.found, toolHeader{suffix: suffix, path: append([]string(nil), s.path...), kind: kind})

@@ -84,7 +84,7 @@ func (c *httpConn) readUntyped(ctx context.Context, r *request, resp *http.Respo
 	body, readErr := c.errorBody(ctx, resp, x)
 	if readErr == nil && len(body) > 0 {
 		if a, err := c.pick(r, body); err == nil {
-			c.cfg.Log.Note(ReasonContentType, fmt.Sprintf("the answer to %s has the content type %q", r.method, contentType), "send application/json or text/event-stream")
+			c.cfg.Log.Note(ReasonContentType, fmt.Sprintf("the answer to %s has the content type \"%s\"", r.method, contentType), "send application/json or text/event-stream")
 			return a, nil
 		}
 	}
@@ -95,7 +95,7 @@ func quoteType(t string) string {
 	if t == "" {
 		return "(none)"
 	}
-	return fmt.Sprintf("%q", plain.Line(t, 100))
+	return fmt.Sprintf("\"%s\"", plain.Line(t, 100))
 }
 
 // pick finds the answer to r among the messages of a JSON body, and deals with
@@ -412,7 +412,7 @@ func (c *httpConn) webPage(ctx context.Context, resp *http.Response, x *trace) *
 func notMCP(resp *http.Response, what, title string) *Error {
 	e := &Error{Reason: ReasonNotMCPEndpoint, Text: "this is not an MCP endpoint: " + what, HTTPStatus: resp.StatusCode, Seen: true}
 	if title != "" {
-		e.Text += fmt.Sprintf(" titled %q", title)
+		e.Text += fmt.Sprintf(" titled \"%s\"", title)
 	}
 	return e
 }

@@ -135,7 +135,7 @@ func (c *sseConn) endpoint(ctx context.Context, events *sseReader, base *url.URL
 			if ev.data == "" {
 				continue
 			}
-			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is %q, not endpoint", plain.Line(ev.name, 40)), Seen: true}
+			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is \"%s\", not endpoint", plain.Line(ev.name, 40)), Seen: true}
 		}
 		return c.checkEndpoint(ev.data, base)
 	}

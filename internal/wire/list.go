@@ -224,7 +224,7 @@ func (l *lister) entry(v rawjson.Value, index int) error {
 	}
 	if at, again := l.seen[key]; again {
 		if string(l.out.Items[at].Value.Raw()) != string(v.Raw()) {
-			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists %q more than once, with different definitions", l.traits.method, plain.Line(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
+			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists \"%s\" more than once, with different definitions", l.traits.method, plain.Line(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
 		}
 		return nil
 	}

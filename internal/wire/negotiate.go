@@ -345,7 +345,7 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	case n.cfg.Pin != "" && revision != n.cfg.Pin:
 		return nil, n.mismatch(plain.Line(revision, 40))
 	case !Known(revision) || Modern(revision):
-		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision %q; this check speaks %s that way", plain.Line(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
+		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision \"%s\"; this check speaks %s that way", plain.Line(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
 	case a.result.Get("capabilities").Kind() != rawjson.Object:
 		return invalid("has no capabilities object")
 	case info.Kind() != rawjson.Object:

@@ -259,7 +259,7 @@ func completeResult(l *Log, method string, v rawjson.Value) error {
 	case kind == "input_required":
 		return &Error{Reason: ReasonInputRequired, Text: "the server wants input before it answers " + method + "; a check has none to give", Seen: true}
 	case kind != "complete":
-		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType %q", method, plain.Line(kind, 60)), Seen: true}
+		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType \"%s\"", method, plain.Line(kind, 60)), Seen: true}
 	}
 	if cacheable(method) {
 		if ttl, ok := v.Get("ttlMs").Int(); !ok || ttl < 0 {

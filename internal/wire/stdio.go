@@ -584,16 +584,17 @@ func (c *stdioConn) shutdown(ctx context.Context) {
 	close(c.quit)
 	within(c.writerDone, flushGrace)
 	_ = c.stdin.Close()
-	asked := time.Now()
 	if !graceful(ctx, c.exited, c.sc.StdinGrace) {
-		waited := time.Since(asked).Round(10 * time.Millisecond)
+		cut := ctx.Err() != nil // then it was not given its time, and is not to blame
 		how := "only after it was asked to (SIGTERM)"
 		c.tree.terminate()
 		if !graceful(ctx, c.exited, c.sc.TermGrace) {
 			how = "and had to be killed"
 			c.tree.kill()
 		}
-		c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", waited, how), "end the server when its standard input ends")
+		if !cut {
+			c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", c.sc.StdinGrace, how), "end the server when its standard input ends")
+		}
 	}
 	finished := make(chan struct{})
 	go func() {
