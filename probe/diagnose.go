@@ -23,7 +23,7 @@ func (r *run) diagnose(ctx context.Context) {
 		}
 		r.lookForLegacySSE(ctx)
 	}
-	if r.o.Revisions && (r.session != nil || r.barred == StepInitialize) {
+	if opened := r.report.Result(StepInitialize); r.o.Revisions && opened != nil && !opened.Skipped && opened.Status != StatusMisconfigured {
 		r.report.Revisions = r.tryRevisions(ctx)
 	}
 }

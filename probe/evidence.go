@@ -78,7 +78,7 @@ func (r *run) firstResponse() (time.Duration, bool) {
 func (r *run) takeEvidence() {
 	for _, x := range r.log.Exchanges() {
 		e := Exchange{
-			Step: x.Step, Method: x.Method, HTTPMethod: x.HTTPMethod, URL: plain.Line(r.redact.String(x.URL), 400),
+			Step: stepOf(x), Method: x.Method, HTTPMethod: x.HTTPMethod, URL: plain.Line(r.redact.String(x.URL), 400),
 			Status: x.Status, ContentType: x.ContentType, Duration: x.Duration, Bytes: x.Bytes,
 		}
 		if x.Stages != nil {
@@ -93,6 +93,16 @@ func (r *run) takeEvidence() {
 		r.report.Evidence = append(r.report.Evidence, e)
 		r.takeCertificate(x)
 	}
+}
+
+// stepOf names the step an exchange belongs to. The opening as a whole decides
+// connect, authentication and initialize; its messages are listed as the last.
+func stepOf(x wire.Exchange) string {
+	switch x.Method {
+	case "server/discover", "initialize", "notifications/initialized":
+		return StepInitialize
+	}
+	return x.Step
 }
 
 func (r *run) takeCertificate(x wire.Exchange) {

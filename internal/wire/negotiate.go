@@ -434,7 +434,9 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookBudget)
 	defer cancel()
-	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, n.cfg)
+	quiet := n.cfg
+	quiet.Log = NewLog(n.cfg.Redact) // it is no part of what the check sent to its target
+	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, quiet)
 	defer c.close(ctx)
 	a, got := c.exchange(ctx, n.discoverRequest(Rev20260728))
 	var refused *Error
