@@ -18,7 +18,7 @@ const (
 	DefaultEntries        = 10_000
 )
 
-// StartupWithinTimeout, as [Options.StartupTimeout], lets the start-up of a
+// StartupWithinTimeout lets, as [Options.StartupTimeout], the start-up of a
 // stdio server count against the overall timeout, which then is a promise about
 // wall-clock time.
 const StartupWithinTimeout time.Duration = -1

@@ -22,6 +22,18 @@ func BenchmarkColdCheck(b *testing.B) { each(b, check) }
 func BenchmarkFloor(b *testing.B)     { each(b, floor) }
 func BenchmarkSDK(b *testing.B)       { each(b, sdk) }
 
+// TestClients keeps the benchmarks from rotting: each client works with each
+// server.
+func TestClients(t *testing.T) {
+	for era, url := range servers(t) {
+		for name, c := range map[string]client{"check": check, "floor": floor, "sdk": sdk} {
+			if err := c(t, url)(); err != nil {
+				t.Errorf("%s, %s: %v", era, name, err)
+			}
+		}
+	}
+}
+
 // client makes something that opens the server at url, lists its tools and
 // leaves, anew each time it is called.
 type client func(tb testing.TB, url string) func() error
