@@ -82,7 +82,10 @@ func (n *negotiation) afterProbe(ctx context.Context, a *answer, err error) (*Se
 		return s, nil
 	}
 	next, fall := n.fallback(first)
-	if !fall {
+	switch {
+	case n.cfg.Pin != "":
+		return nil, n.notModern(first)
+	case !fall:
 		return nil, n.explain(first)
 	}
 	s, err = n.initialize(ctx, next)
@@ -179,6 +182,18 @@ func (n *negotiation) judgeDiscoverError(a *answer) error {
 	return e
 }
 
+// notModern reads the failure of a pinned server/discover: where an unpinned
+// check would go on to initialize, the server speaks another revision.
+func (n *negotiation) notModern(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, errNoDiscover) && e.Reason != ReasonHTTPStatus {
+		return err
+	}
+	e.Reason = ReasonVersionMismatch
+	e.Text = fmt.Sprintf("%s is pinned and the server does not speak it: %s", n.cfg.Pin, e.Text)
+	return e
+}
+
 // noModern is the verdict when a server lists what it supports and no modern
 // revision of ours is among it.
 func (n *negotiation) noModern(versions []string) *Error {
@@ -212,7 +227,7 @@ func (n *negotiation) mutual(versions []string, modern bool) string {
 // offer.
 func (n *negotiation) fallback(err error) (offer string, ok bool) {
 	var e *Error
-	if n.cfg.Pin != "" || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return "", false
 	}
 	switch {
@@ -333,6 +348,9 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	if a.rpcErr != nil {
 		if versions := supportedIn(a.rpcErr); a.rpcErr.Code == codeUnsupportedVersion && len(versions) > 0 {
 			return nil, n.noModern(versions)
+		}
+		if n.cfg.Pin != "" && a.rpcErr.Code == codeMethodNotFound {
+			return nil, n.mismatch("none that is opened by initialize")
 		}
 		return nil, rpcFailure(methodInitialize, a)
 	}
