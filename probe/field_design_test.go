@@ -281,6 +281,9 @@ func TestDesignSteps(t *testing.T) {
 	if !slices.Equal(progress, []string{probe.StepConnect, probe.StepInitialize, probe.StepResources, probe.StepPrompts}) {
 		t.Errorf("progress: %v", progress)
 	}
+	if s := r.Surface; s == nil || s.Resources == nil || s.ResourceTemplates == nil || s.Prompts == nil {
+		t.Fatalf("surface: %+v", s)
+	}
 	if s := r.Surface; s.Tools != nil || *s.Resources != 1 || *s.ResourceTemplates != 1 || *s.Prompts != 1 {
 		t.Errorf("surface: %+v", s)
 	}

@@ -191,11 +191,18 @@ func TestFieldC5fAuthIsNoProofOfAge(t *testing.T) {
 func TestFieldC8SilenceOnStdio(t *testing.T) {
 	t.Parallel()
 	proc := fakemcp.Stdio(t, fakemcp.Script{Replies: map[string]fakemcp.Reply{"server/discover": {Silent: true}}})
-	o := probe.Options{CheckTimeout: 1200 * time.Millisecond}
+	o := probe.Options{CheckTimeout: 3 * time.Second}
 	r := check(t, proc.Target(), o)
 	verify(t, r, want{anyNotes: true})
 	revisionIs(t, r, "legacy", "2025-11-25")
 	toolCount(t, r, 2)
+	asked, offered := proc.Times("server/discover"), proc.Times("initialize")
+	if len(asked) != 1 || len(offered) != 1 {
+		t.Fatalf("messages: %v", proc.Methods())
+	}
+	if waited := offered[0].Sub(asked[0]); waited < time.Second || waited > 2800*time.Millisecond {
+		t.Errorf("initialize came %s after server/discover, half of the budget is 1.5 s", waited)
+	}
 	if n := proc.Starts(); n != 1 {
 		t.Errorf("the server was started %d times", n)
 	}

@@ -299,7 +299,7 @@ func (c *child) write(r record) {
 	if c.log == nil {
 		return
 	}
-	r.PID = os.Getpid()
+	r.PID, r.Time = os.Getpid(), time.Now()
 	data, err := json.Marshal(r)
 	if err != nil {
 		fatal(err)
