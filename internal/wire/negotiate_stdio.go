@@ -93,9 +93,13 @@ func (n *negotiation) stdioFailure(cause error, c *stdioConn, err error) error {
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded) && c.firstAfter() == 0:
 		// Whichever budget it was: the server has not started.
+		silent := n.cfg.Startup
+		if !errors.Is(cause, errStartup) {
+			silent = time.Since(c.started).Round(10 * time.Millisecond)
+		}
 		return withTail(&Error{
 			Reason: ReasonStartupTimeout,
-			Text:   fmt.Sprintf("the process runs and has not sent a message in %s", time.Since(c.started).Round(10*time.Millisecond)),
+			Text:   fmt.Sprintf("the process runs and has not sent a message in %s", silent),
 			Hint:   "it may still be installing itself, or wait for a variable: it was started with PATH, HOME, USER and the temporary directories only, beside what is configured; name more variables, or give it more time with startup_timeout (--startup-timeout)",
 		})
 	case errors.Is(cause, errBudget):
