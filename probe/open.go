@@ -249,6 +249,9 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 func (r *run) explainRefusal(f *failure) {
 	challenges := access.ParseChallenges(f.challenges)
 	f.details = withDetail(f.details, "challenges", r.showChallenges(challenges))
+	if bearer, ok := access.Bearer(challenges); ok && bearer.Params["error"] == "insufficient_scope" { // RFC 6750, 3.1
+		f.reason = Reason(wire.ReasonInsufficientScope)
+	}
 	if f.hint == "" {
 		f.hint = r.accessHint(f.reason, challenges)
 	}

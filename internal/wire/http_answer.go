@@ -105,7 +105,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if batch {
+	if _, revision, _ := c.state(); batch && revision != Rev20250326 {
 		c.cfg.Log.Note("batch-reply", "the answer to "+r.method+" is a JSON-RPC batch", "batches left the protocol in 2025-06-18: answer with one object")
 	}
 	var found *answer

@@ -48,6 +48,7 @@ func Open(ctx context.Context, p Peer, cfg Config) (*Session, error) {
 	n.http = true // legacy SSE as well: some servers speak 2026-07-28 on it, when it is pinned
 	s, err := n.open(ctx)
 	if err != nil {
+		n.suggestSSE(err)
 		n.suggestSlash(ctx, err)
 		c.close(ctx)
 		return nil, err
@@ -430,6 +431,21 @@ func list(items []string) string {
 		return "no revision it names"
 	}
 	return strings.Join(plainList(items), ", ")
+}
+
+// suggestSSE says what a refused POST may mean. Finding out takes a GET, which a
+// check does not send.
+func (n *negotiation) suggestSSE(err error) {
+	var e *Error
+	hc, ok := n.peer.(HTTPConfig)
+	if !ok || !errors.As(err, &e) || e.Hint != "" {
+		return
+	}
+	refused := e.Reason == ReasonHTTPStatus && e.HTTPStatus == http.StatusMethodNotAllowed
+	named := strings.HasSuffix(strings.TrimSuffix(hc.URL.Path, "/"), "/sse") && e.HTTPStatus >= 400 && e.HTTPStatus < 500 && (e.Reason == ReasonHTTPStatus || e.Reason == ReasonNotMCPEndpoint || e.Reason == ReasonRPCError)
+	if refused || named {
+		e.Hint = "check the path of the URL; if the server speaks the old HTTP+SSE transport, check it with --sse " + n.cfg.quote(redactURL(hc.URL), maxQuote) + " (transport: sse)"
+	}
 }
 
 // suggestSlash asks the endpoint's other slash form, when this one turned out
