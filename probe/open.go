@@ -90,7 +90,7 @@ func (r *run) stdioPeer(ctx context.Context) (wire.Peer, *failure) {
 	if c.InheritEnv {
 		env = append(os.Environ(), extra...)
 	}
-	return wire.StdioConfig{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: env, StdinGrace: c.StdinGrace, TermGrace: c.TermGrace}, nil
+	return wire.StdioConfig{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: env, Inherited: c.InheritEnv, StdinGrace: c.StdinGrace, TermGrace: c.TermGrace}, nil
 }
 
 func (r *run) httpPeer(ctx context.Context) (wire.Peer, *failure) {

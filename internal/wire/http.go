@@ -110,8 +110,8 @@ func (c *httpConn) close(ctx context.Context) {
 // exchange posts r and reads its answer.
 func (c *httpConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	a, err := c.attempt(ctx, r, "gzip")
-	if ReasonOf(err) != ReasonTruncatedBody || r.once {
-		return a, err
+	if ReasonOf(err) != ReasonTruncatedBody || r.once || r.method == methodInitialize {
+		return a, err // initialize would open a second session
 	}
 	// A body whose length is that of the uncompressed text looks cut off to
 	// every client; whether compression is to blame is worth knowing.
@@ -161,9 +161,11 @@ func (c *httpConn) post(ctx context.Context, r *request, coding string) (*http.R
 	for hops := 0; ; hops++ {
 		resp, x, err := c.send(ctx, http.MethodPost, u, header, r.body, r)
 		if err != nil && !r.once && x.reused && !x.seen() && ctx.Err() == nil {
-			c.cfg.Log.Note("stale-connection", "a kept connection was dead; the request went through on a new one", "")
+			c.finish(x, err)
 			c.client.CloseIdleConnections()
-			resp, x, err = c.send(ctx, http.MethodPost, u, header, r.body, r)
+			if resp, x, err = c.send(ctx, http.MethodPost, u, header, r.body, r); err == nil {
+				c.cfg.Log.Note("stale-connection", "a kept connection was dead; the request went through on a new one", "")
+			}
 		}
 		if err != nil {
 			c.finish(x, err)

@@ -26,8 +26,16 @@ func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Respon
 	if e := edgeChallenge(resp); e != nil {
 		return nil, e
 	}
+	sessionID, err := c.readSessionID(resp)
+	if err != nil {
+		return nil, err
+	}
+	if r.method == methodInitialize && sessionID != "" {
+		// The session is open from here on: what the stream of this answer asks
+		// for belongs to it, and it is to be ended even if the stream breaks.
+		c.speaks("", sessionID)
+	}
 	var a *answer
-	var err error
 	switch t := mediaType(resp.Header); t {
 	case typeSSE:
 		a, err = c.readStream(ctx, r, resp, x)
@@ -39,10 +47,7 @@ func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Respon
 	if err != nil {
 		return nil, err
 	}
-	a.status = resp.StatusCode
-	if a.sessionID, err = c.readSessionID(resp); err != nil {
-		return nil, err
-	}
+	a.status, a.sessionID = resp.StatusCode, sessionID
 	return a, nil
 }
 
@@ -119,7 +124,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 		if m.kind == isResponse && !batch {
 			return nil, wrongID(r, m)
 		}
-		c.aside(m)
+		c.aside(r, m)
 	}
 	if found == nil {
 		return nil, &Error{Reason: ReasonIDMismatch, Text: "no message of the batch answers " + r.method, Seen: true}
@@ -278,6 +283,8 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 		if after := resp.Header.Get("Retry-After"); after != "" {
 			e.Text += ", to come back after " + plain.Line(after, 40)
 		}
+	case s == http.StatusNotImplemented && page: // a web server that knows no POST
+		return notMCP(resp, fmt.Sprintf("it answered %d with a web page", s), c.pageTitle(body))
 	case s >= 500:
 		e.Reason = ReasonHTTP5xx
 		e.quoteRPC()
@@ -351,6 +358,9 @@ func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 		e.Reason = ReasonAuthRequired
 	case forbidden:
 		e.Reason = ReasonForbidden
+		if len(c.hc.Header) == 0 {
+			e.Hint = "hand over a credential that may use the server, or have it let this client in"
+		}
 	case len(c.hc.Header) > 0:
 		e.Reason = ReasonTokenRejected
 	default:

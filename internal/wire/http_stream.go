@@ -29,7 +29,7 @@ func (c *httpConn) readStream(ctx context.Context, r *request, resp *http.Respon
 	s := &stream{c: c, r: r, left: c.cfg.Limits.ResponseBytes, started: time.Now()}
 	a, err := s.read(ctx, resp, x)
 	for resumes := 0; a == nil && err == nil; resumes++ {
-		if s.lastID == "" || c.stateless() {
+		if s.lastID == "" || r.modern {
 			return nil, &Error{Reason: ReasonSSEEnded, Text: "the event stream ended without an answer to " + r.method, HTTPStatus: resp.StatusCode, Seen: true}
 		}
 		if resumes == maxResumes {
@@ -38,13 +38,6 @@ func (c *httpConn) readStream(ctx context.Context, r *request, resp *http.Respon
 		a, err = s.resume(ctx)
 	}
 	return a, err
-}
-
-// stateless reports that no legacy revision was settled on: streams of the
-// modern revisions do not resume.
-func (c *httpConn) stateless() bool {
-	_, revision, sessionID := c.state()
-	return sessionID == "" && (revision == "" || Modern(revision))
 }
 
 // read reads one connection's events. Nil and nil: it ended early.
@@ -111,7 +104,7 @@ func (c *httpConn) pickEvent(r *request, data []byte) (*answer, error) {
 		if m.kind == isResponse {
 			return nil, wrongID(r, m)
 		}
-		c.aside(m)
+		c.aside(r, m)
 	}
 	return nil, nil
 }
@@ -152,13 +145,13 @@ func (s *stream) resume(ctx context.Context) (*answer, error) {
 	return a, err
 }
 
-// aside deals with a message that is not the answer: requests of the server
-// are answered, notifications ignored.
-func (c *httpConn) aside(m *message) {
+// aside deals with a message that is not the answer to r: requests of the
+// server are answered, notifications ignored.
+func (c *httpConn) aside(r *request, m *message) {
 	if m.kind != isRequest {
 		return
 	}
-	if c.stateless() {
+	if r.modern {
 		c.cfg.Log.Note("server-request", fmt.Sprintf("the server sent the request %s, which a stateless revision does not allow", plain.Line(m.method, 60)), "ask for input with resultType input_required instead")
 		return
 	}

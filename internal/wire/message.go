@@ -29,6 +29,9 @@ type request struct {
 	// header goes with an HTTP request: what the modern revisions mirror from
 	// the body. Stdio ignores it.
 	header http.Header
+	// modern: the request is of a stateless revision, whose streams neither
+	// resume nor carry requests of the server.
+	modern bool
 	// once forbids sending the message a second time, whatever happens.
 	once bool
 }

@@ -205,6 +205,9 @@ func (m *mux) receive(data []byte) bool {
 func (m *mux) route(msg *message, size int) {
 	switch msg.kind {
 	case isRequest:
+		if m.echoed(msg) {
+			return
+		}
 		m.flaws(msg.method, msg.flaws)
 		body := reply(msg)
 		if body == nil || m.replies == maxMuxReplies {
@@ -217,6 +220,15 @@ func (m *mux) route(msg *message, size int) {
 	case isResponse:
 		m.respond(msg, size)
 	}
+}
+
+// echoed ends the request that came back as it was sent: what answers repeats
+// its input, as cat and a terminal do. Only clients ask to open a session.
+func (m *mux) echoed(msg *message) bool {
+	if msg.method != methodDiscover && msg.method != methodInitialize {
+		return false
+	}
+	return m.blame(msg.id, &Error{Reason: ReasonMalformedMessage, Text: "the answer to " + msg.method + " is the request itself: what answers repeats its input", Hint: "check the command: this is no MCP server", Seen: true})
 }
 
 // respond gives a response to its request.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,11 +129,14 @@ func (n *negotiation) judgeProbe(ctx context.Context, a *answer, err error) (*Se
 func (n *negotiation) discoverRequest(revision string) *request {
 	id := n.ids.Add(1)
 	params := modernParams(n.cfg.Client, revision, rawjson.Value{})
-	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), header: modernHeader(revision, methodDiscover)}
+	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), modern: true, header: modernHeader(revision, methodDiscover)}
 }
 
-// errLegacyOnly marks an answer that is valid and names legacy revisions only.
-var errLegacyOnly = errors.New("only legacy revisions are supported")
+// legacyOnly marks an answer that is valid and names legacy revisions only, of
+// which offer is to be offered.
+type legacyOnly struct{ offer string }
+
+func (legacyOnly) Error() string { return "only legacy revisions are supported" }
 
 // errNoDiscover marks an answer that no modern server gives.
 var errNoDiscover = errors.New("not the answer of a modern server")
@@ -198,13 +200,17 @@ func (n *negotiation) notModern(err error) error {
 // noModern is the verdict when a server lists what it supports and no modern
 // revision of ours is among it.
 func (n *negotiation) noModern(versions []string) *Error {
-	e := &Error{Reason: ReasonVersionUnsupported, Seen: true, Details: map[string]any{"supported": plainList(versions)}}
-	e.Text = fmt.Sprintf("the server speaks %s; this check speaks %s", list(versions), strings.Join(Revisions(), ", "))
-	if n.cfg.Pin != "" {
-		return n.mismatch(list(versions))
+	e := &Error{Reason: ReasonVersionUnsupported, Seen: true, Details: map[string]any{"supported": n.shown(versions)}}
+	e.Text = fmt.Sprintf("the server speaks %s; this check speaks %s", n.list(versions), strings.Join(Revisions(), ", "))
+	switch {
+	case n.mutual(versions, true) != "":
+		e.Text = fmt.Sprintf("the server refuses the very revision it lists: %s", n.list(versions))
+		e.Hint = "accept the revisions that the error names as supported"
+	case n.cfg.Pin != "":
+		return n.mismatch(n.list(versions))
 	}
-	if n.mutual(versions, false) != "" {
-		e.Err = errLegacyOnly
+	if offer := n.mutual(versions, false); offer != "" {
+		e.Err = legacyOnly{offer}
 	}
 	return e
 }
@@ -231,10 +237,10 @@ func (n *negotiation) fallback(err error) (offer string, ok bool) {
 	if !errors.As(err, &e) {
 		return "", false
 	}
+	var only legacyOnly
 	switch {
-	case errors.Is(err, errLegacyOnly):
-		supported, _ := e.Details["supported"].([]string)
-		return n.mutual(supported, false), true
+	case errors.As(err, &only):
+		return only.offer, true
 	case errors.Is(err, errNoDiscover):
 		return n.offer(), true
 	}
@@ -259,12 +265,23 @@ func (n *negotiation) firstFinding(first, second error) error {
 	case ReasonAuthRequired, ReasonTokenRejected, ReasonForbidden, ReasonInsufficientScope, ReasonAborted:
 		return second
 	}
-	own := e.HTTPStatus == 0 || e.HTTPStatus == http.StatusOK || errors.Is(first, errLegacyOnly) || e.Reason == ReasonDiscoverMissing
-	if !own {
+	if !ownFinding(e) {
 		return second
 	}
 	e.Text += "; initialize failed too: " + second.Error()
 	return first
+}
+
+// ownFinding tells what a server said about itself from the plain refusal that
+// any server gives to a method it does not know. Invalid parameters with status
+// 400 are what a modern server answers to _meta it does not like.
+func ownFinding(e *Error) bool {
+	var only legacyOnly
+	switch {
+	case e.HTTPStatus == 0, e.HTTPStatus == http.StatusOK, errors.As(error(e), &only), e.Reason == ReasonDiscoverMissing:
+		return true
+	}
+	return e.HTTPStatus == http.StatusBadRequest && e.RPC != nil && e.RPC.Code == codeInvalidParams
 }
 
 // explain adds what only the opening knows.
@@ -276,7 +293,7 @@ func (n *negotiation) explain(err error) error {
 	if x := n.cfg.Log.Exchanges(); len(x) > 0 && x[len(x)-1].Stages != nil && x[len(x)-1].Stages.TCP >= 0 {
 		e.Reason = ReasonProbeTimeout
 		e.Text = "the connection stood, and server/discover was not answered before the time ran out"
-		e.Hint = "if the server ignores methods it does not know, pin the revision it speaks (protocol_version, --protocol-version)"
+		e.Hint = "raise the timeout if the server may be that slow; if it ignores methods it does not know, pin the revision it speaks (protocol_version, --protocol-version)"
 	}
 	return err
 }
@@ -362,9 +379,9 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	case !ok || revision == "":
 		return invalid("has no protocolVersion")
 	case n.cfg.Pin != "" && revision != n.cfg.Pin:
-		return nil, n.mismatch(plain.Line(revision, 40))
+		return nil, n.mismatch(n.cfg.quote(revision, 40))
 	case !Known(revision) || Modern(revision):
-		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision \"%s\"; this check speaks %s that way", plain.Line(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
+		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision \"%s\"; this check speaks %s that way", n.cfg.quote(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
 	case a.result.Get("capabilities").Kind() != rawjson.Object:
 		return invalid("has no capabilities object")
 	case info.Kind() != rawjson.Object:
@@ -418,19 +435,20 @@ func textList(v rawjson.Value) ([]string, bool) {
 	return out, true
 }
 
-func plainList(items []string) []string {
-	out := make([]string, 0, min(len(items), 10))
-	for _, s := range items[:min(len(items), 10)] {
-		out = append(out, plain.Line(s, 40))
+// shown are the first revisions of a list, safe to show.
+func (n *negotiation) shown(versions []string) []string {
+	out := make([]string, 0, min(len(versions), 10))
+	for _, s := range versions[:min(len(versions), 10)] {
+		out = append(out, n.cfg.quote(s, 40))
 	}
 	return out
 }
 
-func list(items []string) string {
-	if len(items) == 0 {
+func (n *negotiation) list(versions []string) string {
+	if len(versions) == 0 {
 		return "no revision it names"
 	}
-	return strings.Join(plainList(items), ", ")
+	return strings.Join(n.shown(versions), ", ")
 }
 
 // suggestSSE says what a refused POST may mean. Finding out takes a GET, which a
@@ -476,7 +494,7 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	var refused *Error
 	switch {
 	case got == nil && a != nil:
-	case errors.As(got, &refused) && refused.HTTPStatus == http.StatusUnauthorized && bytes.Contains([]byte(strings.ToLower(strings.Join(refused.Challenges, " "))), []byte("bearer")):
+	case errors.As(got, &refused) && refused.HTTPStatus == http.StatusUnauthorized && strings.Contains(strings.ToLower(strings.Join(refused.Challenges, " ")), "bearer"):
 	default:
 		return
 	}

@@ -146,7 +146,7 @@ func (s *Session) request(method string, params json.RawMessage) (*request, erro
 		return r, nil
 	}
 	r.body = encode(r.id, method, modernParams(s.cfg.Client, s.revision, v))
-	r.header = modernHeader(s.revision, method)
+	r.modern, r.header = true, modernHeader(s.revision, method)
 	return r, s.mirror(r, method, v)
 }
 

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,13 +25,18 @@ type StdioConfig struct {
 	Args []string
 	// Dir is the working directory, "" for our own.
 	Dir string
-	// Env is the whole environment of the server; see [SafeEnv].
-	Env []string
+	// Env is the whole environment of the server; see [SafeEnv]. Inherited says
+	// that it holds all of our own, so that a missing variable is not our doing.
+	Env       []string
+	Inherited bool
 	// StdinGrace is how long the server may take to end after its standard
 	// input was closed, TermGrace after it was asked to end. Zero: two and
 	// three seconds.
 	StdinGrace, TermGrace time.Duration
 }
+
+// reducedEnv explains to a person why a server may lack a variable.
+const reducedEnv = "it gets only PATH, HOME, USER and the temporary directories, beside what is configured; hand more over with mcp.stdio.env (--env NAME=VALUE), or everything with --inherit-env"
 
 const (
 	defaultStdinGrace = 2 * time.Second
@@ -178,8 +183,14 @@ func (c *stdioConn) exitError() *Error {
 		e.Details["exitCode"] = code
 	}
 	c.addStderr(e)
+	if !c.sc.Inherited && exitHint.MatchString(c.stderrTail()) {
+		e.Hint = "see what the server says; if it lacks a variable: " + reducedEnv
+	}
 	return e
 }
+
+// exitHint matches what servers say that lack a variable.
+var exitHint = regexp.MustCompile(`(?i)environment|env var|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|api.?key|token|credential|\b(required|missing|not set|undefined|must be set)\b`)
 
 // addStderr puts what the server last said on its standard error into e.
 func (c *stdioConn) addStderr(e *Error) {
@@ -191,8 +202,8 @@ func (c *stdioConn) addStderr(e *Error) {
 		e.Details = make(map[string]any)
 	}
 	e.Details["stderr"] = text
-	if last := text[strings.LastIndexByte(text, '\n')+1:]; e.Reason == ReasonProcessExited && len([]rune(last)) <= maxShortLine {
-		e.Text += ": " + last
+	if line := tellingLine(text); e.Reason == ReasonProcessExited && line != "" {
+		e.Text += ": " + plain.Line(line, maxShortLine)
 	}
 }
 
