@@ -369,7 +369,7 @@ func (p *part) credential() {
 
 func (p *part) header(h *headerConfig) {
 	out := target.Header{Name: h.Name, Prefix: h.Prefix}
-	if looksSecret(h.Prefix) {
+	if LooksSecret(h.Prefix) {
 		p.wrong(h.where("prefix"), "auth.header.prefix", "prefix looks like a secret itself", "put the secret into an environment variable and refer to it with value_env")
 	}
 	if h.ValueEnv != "" {
@@ -516,15 +516,15 @@ func (p *part) args(cmd *target.Command, s *stdioConfig) {
 			at = list.Content[i]
 		}
 		cut := pieces(arg, before)
-		if !p.opts.AgentHealth && !strings.Contains(arg, "${") && slices.ContainsFunc(cut, func(c piece) bool { return c.secret && looksSecret(c.text) }) {
+		if !p.opts.AgentHealth && !strings.Contains(arg, "${") && slices.ContainsFunc(cut, func(c piece) bool { return c.secret && LooksSecret(c.text) }) {
 			p.wrong(at, "mcp.stdio.args", "an argument looks like a secret, which is never written into this file", "write ${VARIABLE} in its place")
 		}
-		before = arg
 		cmd.Args = append(cmd.Args, p.expand(at, "args", arg))
-		shown := arg
-		if !strings.Contains(arg, "${") {
-			shown = maskPieces(arg, cut)
+		shown := showArg(arg, before)
+		if strings.Contains(arg, "${") {
+			shown = maskPieces(arg, unreferenced(cut))
 		}
+		before = arg
 		cmd.ShownArgs = append(cmd.ShownArgs, shown)
 	}
 	if slices.Equal(cmd.Args, cmd.ShownArgs) {
@@ -550,18 +550,18 @@ func (p *part) oauth(c *mcpConfig) {
 	if p.t.Transport == target.Stdio {
 		p.wrong(c.keyAt("oauth"), "mcp.oauth", "oauth stands beside transport stdio, which has no headers", "remove it")
 	}
-	need := func(ok bool, key string) {
-		if !ok {
+	need := func(written bool, key string) { // what was written wrongly has a mistake of its own
+		if !written {
 			p.wrong(o.where("grant"), "mcp.oauth", "grant "+string(o.Grant)+" needs "+key, "add "+key)
 		}
 	}
 	switch o.Grant {
 	case "client_credentials":
-		need(o.ClientSecretEnv != "", "client_secret_env")
+		need(o.has("client_secret_env"), "client_secret_env")
 	case "refresh_token":
-		need(o.RefreshTokenEnv != "" || o.TokenFile != "", "refresh_token_env or token_file")
+		need(o.has("refresh_token_env") || o.has("token_file"), "refresh_token_env or token_file")
 	case "authorization_code":
-		need(o.TokenFile != "", "token_file")
+		need(o.has("token_file"), "token_file")
 	}
 	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "this version does not log in with OAuth yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
 }

@@ -479,8 +479,8 @@ func (d *decoder) mapping(n *yaml.Node, r *rule, out reflect.Value) bool {
 			d.fail(m.key, "unknown key "+quoteKey(name)+" in "+d.here(), meant(name, r.keys, "known keys are"))
 			continue
 		}
-		if r.keys == nil && !validVariable(name) {
-			d.fail(m.key, "a key of "+d.here()+" is not the name of an environment variable", "write letters, digits and underscores, without =")
+		if r.keys == nil && !validChildVariable(name) {
+			d.fail(m.key, "a key of "+d.here()+" is not the name of an environment variable", "write letters, digits and underscores")
 			continue
 		}
 		d.in(strings.Trim(quoteKey(name), `"`), func() {
@@ -508,10 +508,10 @@ func (d *decoder) text(n *yaml.Node, r *rule, out reflect.Value) bool {
 		d.notAChoice(n, r)
 	case r.pattern != nil && !r.pattern.MatchString(s):
 		d.fail(n, d.here()+" has characters or a length that it may not have", "write "+r.form)
-	case r.variable && looksSecret(s):
+	case r.variable && LooksSecret(s):
 		d.fail(n, d.here()+" looks like a secret itself", "put the secret into an environment variable and write the name of that variable here")
-	case r.variable && !validVariable(s):
-		d.fail(n, d.here()+" is not the name of an environment variable", "write a name such as API_TOKEN, without = or $")
+	case r.variable && !ValidVariable(s): // perhaps the secret itself, so it is not shown
+		d.fail(n, d.here()+" is not the name of an environment variable", "write a name of letters, digits and underscores, such as API_TOKEN; a secret belongs into that variable, not here")
 	default:
 		out.SetString(s)
 		return true
@@ -583,16 +583,10 @@ func (d *decoder) duration(n *yaml.Node, r *rule, out reflect.Value) bool {
 
 // quoteKey shows a word of the file, unless it may be a secret.
 func quoteKey(s string) string {
-	if looksSecret(s) || utf8.RuneCountInString(s) > 60 {
+	if LooksSecret(s) || utf8.RuneCountInString(s) > 60 {
 		return "(not shown)"
 	}
 	return strconv.QuoteToASCII(s)
 }
 
 func isPrintable(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
-
-// validVariable accepts what agenthealth does: anything but =, NUL and blanks,
-// and beyond it refuses a $, which is a reference and not a name.
-func validVariable(s string) bool {
-	return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "=\x00$")
-}

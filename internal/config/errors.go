@@ -138,7 +138,7 @@ func presentable(line, path string, public map[string]bool) string {
 	}, strings.TrimRight(commentSuffix.ReplaceAllString(line, ""), " \r\n"))
 	keys := keyPattern.FindAllStringSubmatchIndex(line, -1)
 	if len(keys) == 0 {
-		if path != "" && safePath(path, public) && !looksSecret(line) && !secretWord.MatchString(line) {
+		if path != "" && safePath(path, public) && !LooksSecret(line) && !secretWord.MatchString(line) {
 			return line
 		}
 		return mask(line, 0)
@@ -148,7 +148,7 @@ func presentable(line, path string, public map[string]bool) string {
 			return mask(line, keys[0][1])
 		}
 	}
-	if !safePath(path, public) || looksSecret(line[keys[0][1]:]) || strings.Contains(line, "://") {
+	if !safePath(path, public) || LooksSecret(line[keys[0][1]:]) || strings.Contains(line, "://") {
 		return mask(line, keys[0][1])
 	}
 	return line
@@ -162,7 +162,7 @@ func mask(line string, n int) string {
 		return line
 	}
 	head := line[:n]
-	if looksSecret(head) {
+	if LooksSecret(head) {
 		head = line[:indent]
 	}
 	return head + notShown

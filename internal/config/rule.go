@@ -40,7 +40,7 @@ type rule struct {
 	form     string // pattern in words
 	blank    bool
 	unique   bool
-	variable bool // the name of an environment variable
+	variable bool // a name that ValidVariable accepts
 	explain  func(string) string
 }
 

@@ -173,7 +173,7 @@ func (r *rule) stringSchema() members {
 	case r.choices != nil:
 		out = append(out, pair{"enum", r.choices})
 	case r.variable:
-		out = append(out, pair{"pattern", `^[^=$]*[^=$\s][^=$]*$`})
+		out = append(out, pair{"pattern", `^[A-Za-z_][A-Za-z0-9_]*$`})
 	case r.pattern != nil:
 		out = append(out, pair{"pattern", r.pattern.String()})
 	case !r.blank:
