@@ -39,6 +39,7 @@ func (r *run) configure(ctx context.Context) bool {
 			Entries:       firstSet(r.o.Limits.Entries, DefaultEntries),
 		},
 		Budget:  r.budgets.of(target.Protocol),
+		First:   r.budgets.of(target.Reachability),
 		Startup: r.budgets.startup,
 		Redact:  r.redact,
 		Log:     r.log,
@@ -166,10 +167,13 @@ func (r *run) transportDetails() map[string]any {
 
 // open connects and settles on a revision, and adds the steps that follow from
 // it: connect, authentication and initialize.
-func (r *run) open(ctx context.Context, overall *clock) {
+func (r *run) open(ctx context.Context) {
 	start := time.Now()
 	var err error
 	if r.t.Kind() == target.Stdio {
+		if !r.budgets.within {
+			r.clock.allow(r.budgets.startup)
+		}
 		r.session, err = wire.Open(ctx, r.peer, r.config) // has budgets of its own
 		if err != nil && ctx.Err() != nil {
 			err = r.interruption(ctx, target.Protocol, err)
@@ -181,9 +185,8 @@ func (r *run) open(ctx context.Context, overall *clock) {
 		})
 	}
 	took := time.Since(start)
-	if r.t.Kind() == target.Stdio && r.session != nil && r.o.StartupTimeout != StartupWithinTimeout {
-		// The start-up is over and leaves the overall budget whole.
-		overall.timer.Reset(r.budgets.overall - max(0, took-r.session.Spawn()))
+	if r.t.Kind() == target.Stdio && r.session != nil && !r.budgets.within {
+		r.clock.startedUp(r.session.Spawn())
 	}
 	if err != nil {
 		r.openingFailed(failureOf(err), took)
@@ -219,14 +222,16 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 	if f.reason == Reason(wire.ReasonTimeout) && r.connectTime() > 0 || f.reason == Reason(wire.ReasonAborted) && r.report.Result(StepConnect) != nil {
 		step = StepInitialize // the connection stood
 	}
+	if !r.wantsSession() && !f.answered {
+		step = StepConnect // all that was asked for is an answer, and there was none
+	}
 	connect := r.connectTime()
 	if step != StepConnect && r.report.Result(StepConnect) == nil {
 		r.pass(StepConnect, string(r.t.Kind())+" transport connected", connect, r.transportDetails()).Stages = r.firstStages()
 		took = max(0, took-connect)
 	}
-	if step == StepInitialize && !r.t.Judges(target.Protocol) && !r.t.Judges(target.Capability) && !r.t.Judges(target.Functional) {
-		r.skip(StepInitialize, "not asked for", true)
-		r.barred = StepInitialize
+	if step != StepConnect && !r.wantsSession() {
+		r.skip(StepInitialize, "not asked for", true) // any answer shows that it can be reached
 		return
 	}
 	if step == StepAuthentication {

@@ -36,12 +36,14 @@ type Options struct {
 	// Client is sent to the server as who is asking.
 	Client Client
 	// Expect is laid over the target's expectations: values that are set here
-	// win, required items are added.
+	// win, required items are added. Like Skip and Custom it is for the targets
+	// that are named, not for what they depend on.
 	Expect target.Expectations
 	// Custom checks run after the standard ones, in this order.
 	Custom []Custom
 	// Revisions also tries every known revision, each with its own opening, and
-	// fills [Report.Revisions]. It opens one more connection or process each.
+	// fills [Report.Revisions]. It opens one more connection or process each, in
+	// what is left of Timeout.
 	Revisions bool
 	// Diagnose also looks at what a check leaves alone: the GET stream of a
 	// Streamable HTTP server, whether an unknown revision is echoed, and
@@ -83,11 +85,13 @@ type Resolver interface {
 // returns what it found. An error, or a panic, is a failed check with code
 // [CodeCustomCheck].
 type Custom struct {
+	// Name of the step. It should differ from those of the standard steps and of
+	// other custom checks, or [Report.Result] finds only the first.
 	Name string
 	// Required makes a failure unhealthy instead of degraded.
 	Required bool
-	// Run is bounded by the step's timeout through ctx. It must not keep the
-	// session after it returns.
+	// Run is bounded by the step's timeout through ctx. One that ignores ctx is
+	// left behind on its goroutine when the time is up.
 	Run func(ctx context.Context, s *Session) (CustomResult, error)
 }
 
@@ -95,6 +99,6 @@ type Custom struct {
 type CustomResult struct {
 	Passed  bool
 	Message string
-	// Details go into the report as they are; values must marshal to JSON.
+	// Details go into the report as JSON makes them.
 	Details map[string]any
 }

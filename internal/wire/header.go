@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -118,7 +117,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	case suffix == "":
 		return s.fault("it is empty")
 	case strings.ContainsFunc(suffix, notToken):
-		return s.fault("\"%s\" is not a header name", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is not a header name", quoteLater(suffix))
 	}
 	kind, _ := schema.Get("type").Text()
 	switch kind {
@@ -128,7 +127,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	}
 	lower := strings.ToLower(suffix)
 	if s.seen[lower] {
-		return s.fault("\"%s\" is used twice", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is used twice", quoteLater(suffix))
 	}
 	s.seen[lower] = true
 	s.found = append(s.found, toolHeader{suffix: suffix, path: append([]string(nil), s.path...), kind: kind})
@@ -136,7 +135,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 }
 
 func (s *headerScan) fault(format string, args ...any) error {
-	pointer := plain.Line(rawjson.Pointer(append(s.pointer, annotation)...), maxQuote)
+	pointer := quoteLater(rawjson.Pointer(append(s.pointer, annotation)...))
 	return fmt.Errorf("%s: %s", pointer, fmt.Sprintf(format, args...))
 }
 
@@ -168,7 +167,7 @@ func paramHeaders(set toolHeaderSet, args rawjson.Value) (map[string]string, err
 			if h.kind == "integer" {
 				limits = " of at most 53 bits"
 			}
-			return nil, fmt.Errorf("the argument %s must be %s %s%s", plain.Line(rawjson.Pointer(h.path...), maxQuote), indefinite(h.kind), h.kind, limits)
+			return nil, fmt.Errorf("the argument %s must be %s %s%s", quoteLater(rawjson.Pointer(h.path...)), indefinite(h.kind), h.kind, limits)
 		}
 		headers[h.suffix] = encodeHeaderValue(value)
 	}

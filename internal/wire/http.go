@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // Bounds of the HTTP transports.
@@ -203,7 +202,7 @@ func (c *httpConn) redirect(resp *http.Response, from *url.URL, hops int, once b
 	if err != nil {
 		return fail("a redirect without a usable Location", "configure the URL at which the server answers itself")
 	}
-	shown := plain.Line(c.cfg.Redact.String(redactURL(to)), maxQuote)
+	shown := c.cfg.quote(redactURL(to), maxQuote)
 	same := sameOrigin(from, to)
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
@@ -274,7 +273,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 	if err != nil {
 		return nil, x, c.unreachable(ctx, u, x, trail.Explain(err))
 	}
-	x.Status, x.ContentType = resp.StatusCode, plain.Line(resp.Header.Get("Content-Type"), 100)
+	x.Status, x.ContentType = resp.StatusCode, c.cfg.quote(resp.Header.Get("Content-Type"), 100)
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		x.Certificate = resp.TLS.PeerCertificates[0]
 	}
@@ -372,12 +371,12 @@ func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err er
 		}
 		return ended(ctx, what, x.seen())
 	}
-	e := &Error{Reason: f.Reason, Text: plain.Line(c.cfg.Redact.String(f.Text), 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
+	e := &Error{Reason: f.Reason, Text: c.cfg.quote(f.Text, 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
 	for name, value := range f.Detail {
 		if e.Details == nil {
 			e.Details = map[string]any{}
 		}
-		e.Details[name] = plain.Line(value, maxQuote)
+		e.Details[name] = c.cfg.quote(value, maxQuote)
 	}
 	if proxy, variable := netguard.ProxyFor(c.hc.Net, u); proxy != nil && f.Reason != ReasonProxyError && !strings.HasPrefix(f.Reason, "tls-") {
 		return c.proxyFailed(proxy, variable, e.Text)
@@ -388,7 +387,7 @@ func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err er
 func (c *httpConn) proxyFailed(proxy *url.URL, variable, what string) *Error {
 	return &Error{
 		Reason: ReasonProxyError,
-		Text:   fmt.Sprintf("the proxy %s (from %s) did not carry the request: %s", plain.Line(proxy.Host, maxQuote), variable, what),
+		Text:   fmt.Sprintf("the proxy %s (from %s) did not carry the request: %s", c.cfg.quote(proxy.Host, maxQuote), variable, what),
 		Hint:   fmt.Sprintf("mend the proxy, or add the server's host to NO_PROXY to reach it without %s", variable),
 		Seen:   true,
 	}

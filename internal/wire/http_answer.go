@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -100,7 +99,7 @@ func quoteType(t string) string {
 	if t == "" {
 		return "(none)"
 	}
-	return fmt.Sprintf("\"%s\"", plain.Line(t, 100))
+	return fmt.Sprintf("\"%s\"", quoteLater(t))
 }
 
 // pick finds the answer to r among the messages of a JSON body, and deals with
@@ -135,7 +134,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 func wrongID(r *request, m *message) *Error {
 	got := "no id"
 	if m.id.Exists() {
-		got = "the id " + plain.Line(string(m.id.Raw()), 60)
+		got = "the id " + quoteLater(string(m.id.Raw()))
 	}
 	e := &Error{Reason: ReasonIDMismatch, Text: fmt.Sprintf("the answer to %s has %s; %d was sent", r.method, got, r.id), Seen: true, RPC: m.rpcErr}
 	if m.rpcErr != nil {
@@ -198,7 +197,7 @@ func (c *httpConn) decoded(ctx context.Context, resp *http.Response, x *trace) (
 		}
 		return nil, c.broken(ctx, resp, x, err)
 	default:
-		return nil, &Error{Reason: ReasonBadEncoding, Text: "the body has the content coding " + plain.Line(coding, 60) + ", which was not asked for", HTTPStatus: resp.StatusCode, Seen: true}
+		return nil, &Error{Reason: ReasonBadEncoding, Text: "the body has the content coding " + c.cfg.quote(coding, 60) + ", which was not asked for", HTTPStatus: resp.StatusCode, Seen: true}
 	}
 }
 
@@ -228,7 +227,7 @@ func (c *httpConn) broken(ctx context.Context, resp *http.Response, x *trace, er
 		e.Reason, e.Text = ReasonBadEncoding, "the gzip body is damaged"
 	default:
 		f := netguard.Classify(err)
-		e.Reason, e.Text, e.Hint = f.Reason, "while reading the body: "+plain.Line(f.Text, maxQuote), f.Hint
+		e.Reason, e.Text, e.Hint = f.Reason, "while reading the body: "+c.cfg.quote(f.Text, maxQuote), f.Hint
 	}
 	return e
 }
@@ -281,7 +280,7 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 	case s == http.StatusTooManyRequests:
 		e.Reason = ReasonRateLimited
 		if after := resp.Header.Get("Retry-After"); after != "" {
-			e.Text += ", to come back after " + plain.Line(after, 40)
+			e.Text += ", to come back after " + c.cfg.quote(after, 40)
 		}
 	case s == http.StatusNotImplemented && page: // a web server that knows no POST
 		return notMCP(resp, fmt.Sprintf("it answered %d with a web page", s), c.pageTitle(body))
@@ -374,7 +373,7 @@ var hostGuard = regexp.MustCompile(`(?i)\b(invalid|untrusted|disallowed|forbidde
 func (c *httpConn) hostRejected(e *Error, resp *http.Response) {
 	e.Reason = ReasonHostRejected
 	e.Text = fmt.Sprintf("the server's guard on Host or Origin refused the request (%d)", resp.StatusCode)
-	e.Hint = fmt.Sprintf("add %s to the server's list of allowed hosts; a green health route proves nothing, as the guard covers only the MCP route", plain.Line(resp.Request.URL.Host, maxQuote))
+	e.Hint = fmt.Sprintf("add %s to the server's list of allowed hosts; a green health route proves nothing, as the guard covers only the MCP route", c.cfg.quote(resp.Request.URL.Host, maxQuote))
 }
 
 // rpcErrorIn returns the JSON-RPC error in the body of a refusal, or nil.
@@ -445,7 +444,7 @@ func edgePage(body []byte) bool { return edgeWords.Match(body) }
 func blockedByEdge(resp *http.Response) *Error {
 	text := fmt.Sprintf("something in front of the server answered %d with a bot challenge", resp.StatusCode)
 	if s := resp.Header.Get("Server"); s != "" {
-		text += " (server: " + plain.Line(s, 60) + ")"
+		text += " (server: " + quoteLater(s) + ")"
 	}
 	return &Error{Reason: ReasonEdgeChallenge, Text: text, HTTPStatus: resp.StatusCode, Seen: true}
 }

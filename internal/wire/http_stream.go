@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // stream is the state of one SSE answer across its resumptions.
@@ -74,6 +72,8 @@ func (s *stream) read(ctx context.Context, resp *http.Response, x *trace) (*answ
 func (s *stream) ended(ctx context.Context, x *trace, partial bool, err error) error {
 	var e *Error
 	switch {
+	case errors.As(err, &e) && e.Reason == ReasonResponseTooLarge:
+		return tooLarge(s.c.cfg.Limits.ResponseBytes) // of which resumptions share one
 	case errors.As(err, &e):
 		return e
 	case timedOut(ctx) && s.events == 0 && !partial: // keep-alives are no events
@@ -152,7 +152,7 @@ func (c *httpConn) aside(r *request, m *message) {
 		return
 	}
 	if r.modern {
-		c.cfg.Log.Note("server-request", fmt.Sprintf("the server sent the request %s, which a stateless revision does not allow", plain.Line(m.method, 60)), "ask for input with resultType input_required instead")
+		c.cfg.Log.Note("server-request", fmt.Sprintf("the server sent the request %s, which a stateless revision does not allow", c.cfg.quote(m.method, 60)), "ask for input with resultType input_required instead")
 		return
 	}
 	body := reply(m)

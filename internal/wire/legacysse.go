@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // SSEConfig reaches a server over the HTTP+SSE transport of 2024-11-05: one GET
@@ -135,7 +133,7 @@ func (c *sseConn) endpoint(ctx context.Context, events *sseReader, base *url.URL
 			if ev.data == "" {
 				continue
 			}
-			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is \"%s\", not endpoint", plain.Line(ev.name, 40)), Seen: true}
+			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is \"%s\", not endpoint", c.cfg.quote(ev.name, 40)), Seen: true}
 		}
 		return c.checkEndpoint(ev.data, base)
 	}
@@ -151,7 +149,7 @@ func (c *sseConn) checkEndpoint(data string, base *url.URL) (*url.URL, error) {
 	if !sameOrigin(u, base) {
 		return nil, &Error{
 			Reason: ReasonSSEEndpoint,
-			Text:   fmt.Sprintf("the server wants messages sent to another origin, %s", plain.Line(u.Scheme+"://"+u.Host, maxQuote)),
+			Text:   fmt.Sprintf("the server wants messages sent to another origin, %s", c.cfg.quote(u.Scheme+"://"+u.Host, maxQuote)),
 			Hint:   "make the server announce a relative path, or its public address: behind a proxy it often announces an internal one",
 			Seen:   true,
 		}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -88,7 +87,7 @@ type answer struct {
 func parseMessages(data []byte) (msgs []message, batch bool, err error) {
 	v, flaws, err := rawjson.Parse(data)
 	if err != nil {
-		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + plain.Line(err.Error(), maxQuote), Seen: true, Err: err}
+		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + quoteLater(err.Error()), Seen: true, Err: err}
 	}
 	if v.Kind() != rawjson.Array {
 		m, err := readMessage(v)
@@ -158,7 +157,7 @@ func readRPCError(v rawjson.Value) (*RPCError, bool) {
 		return nil, false
 	}
 	text, _ := v.Get("message").Text()
-	return &RPCError{Code: code, Message: plain.Line(text, maxRPCMessage), Data: v.Get("data").Raw()}, true
+	return &RPCError{Code: code, Message: quoteLater(text), Data: v.Get("data").Raw()}, true
 }
 
 // answers reports whether m is the response to the request with id: equal

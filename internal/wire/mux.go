@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -286,7 +285,7 @@ func describeID(v rawjson.Value) string {
 	if !v.Exists() {
 		return "it has no id"
 	}
-	return "its id is " + plain.Line(string(v.Raw()), 60)
+	return "its id is " + quoteLater(string(v.Raw()))
 }
 
 // note limits what a server that repeats itself can put into the log.
@@ -306,5 +305,5 @@ func (m *mux) flaws(what string, f rawjson.Flaws) {
 		return
 	}
 	m.noted[kind]++
-	noteFlaws(m.log, plain.Line(what, 60), f)
+	noteFlaws(m.log, m.log.quote(what, 60), f)
 }

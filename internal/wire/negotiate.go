@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -71,8 +70,18 @@ func (n *negotiation) open(ctx context.Context) (*Session, error) {
 	if n.cfg.Pin != "" && !Modern(n.cfg.Pin) || sse && n.cfg.Pin == "" {
 		return n.initialize(ctx, n.offer())
 	}
-	a, err := n.conn.exchange(ctx, n.discoverRequest(n.wanted()))
+	a, err := n.first(ctx, n.discoverRequest(n.wanted()))
 	return n.afterProbe(ctx, a, err)
+}
+
+// first makes the first exchange, which has a budget of its own.
+func (n *negotiation) first(ctx context.Context, r *request) (*answer, error) {
+	if n.cfg.First <= 0 {
+		return n.conn.exchange(ctx, r)
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.First)
+	defer cancel()
+	return n.conn.exchange(ctx, r)
 }
 
 // afterProbe goes on from what server/discover brought.
@@ -300,7 +309,11 @@ func (n *negotiation) explain(err error) error {
 
 // initialize opens a legacy session.
 func (n *negotiation) initialize(ctx context.Context, offer string) (*Session, error) {
-	a, err := n.conn.exchange(ctx, n.initializeRequest(offer))
+	ask := n.conn.exchange
+	if n.http && n.ids.Load() == 0 {
+		ask = n.first
+	}
+	a, err := ask(ctx, n.initializeRequest(offer))
 	return n.openLegacy(ctx, offer, a, err)
 }
 
@@ -498,5 +511,5 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	default:
 		return
 	}
-	e.Hint = "configure " + plain.Line(redactURL(&other), maxQuote) + ": that form answers as an MCP server"
+	e.Hint = "configure " + n.cfg.quote(redactURL(&other), maxQuote) + ": that form answers as an MCP server"
 }

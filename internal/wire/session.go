@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -169,7 +168,7 @@ func (s *Session) mirror(r *request, method string, params rawjson.Value) error 
 	s.mu.Unlock()
 	values, err := paramHeaders(set, params.Get("arguments"))
 	if err != nil {
-		return &Error{Reason: "invalid-call", Text: fmt.Sprintf("the arguments do not fit the headers that the tool asks for: %s", plain.Line(err.Error(), maxQuote)), Err: err}
+		return &Error{Reason: "invalid-call", Text: fmt.Sprintf("the arguments do not fit the headers that the tool asks for: %s", s.cfg.quote(err.Error(), maxQuote)), Err: err}
 	}
 	for suffix, value := range values {
 		r.header.Set(headerParamPrefix+suffix, value)
@@ -259,7 +258,7 @@ func completeResult(l *Log, method string, v rawjson.Value) error {
 	case kind == "input_required":
 		return &Error{Reason: ReasonInputRequired, Text: "the server wants input before it answers " + method + "; a check has none to give", Seen: true}
 	case kind != "complete":
-		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType \"%s\"", method, plain.Line(kind, 60)), Seen: true}
+		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType \"%s\"", method, l.quote(kind, 60)), Seen: true}
 	}
 	if cacheable(method) {
 		if ttl, ok := v.Get("ttlMs").Int(); !ok || ttl < 0 {
