@@ -185,14 +185,26 @@ func (c *sseConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	if err := c.postMessage(ctx, r); err != nil {
-		c.mux.abandon(p)
-		return nil, err
+	// The answer comes on the stream, and may come before the POST is answered,
+	// which some servers do late or never.
+	posted := make(chan error, 1)
+	postCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.posting.Go(func() { posted <- c.postMessage(postCtx, r) })
+	var o outcome
+	select {
+	case o = <-p.done:
+	case err := <-posted:
+		if err != nil {
+			c.mux.abandon(p)
+			return nil, err
+		}
+		o = c.mux.wait(ctx, p, func() *Error { return ended(ctx, "an answer to "+r.method+" on the event stream", false) })
 	}
-	o := c.mux.wait(ctx, p, func() *Error { return ended(ctx, "an answer to "+r.method, false) })
 	if o.err != nil {
 		return nil, o.err
 	}
+	c.cfg.Log.answered(r.method, o.bytes)
 	return o.answer, nil
 }
 

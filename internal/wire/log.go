@@ -111,6 +111,19 @@ func (l *Log) exchange(e Exchange) {
 	}
 }
 
+// answered completes the latest exchange of a method whose answer did not come
+// with it, but on a stream.
+func (l *Log) answered(method string, size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range slices.Backward(l.exchanges) {
+		if x := &l.exchanges[i]; x.Method == method {
+			x.Duration, x.Bytes, x.ContentType = time.Since(x.Started), int64(size), "text/event-stream (on the stream)"
+			return
+		}
+	}
+}
+
 // Exchanges returns a copy of what was exchanged, in order of completion.
 func (l *Log) Exchanges() []Exchange {
 	l.mu.Lock()
