@@ -347,7 +347,7 @@ func (p *part) credential() {
 	}
 	switch {
 	case c.Mode != "":
-		p.problem(c.where("mode"), ReasonOAuthNotSupported, "this version does not check a discovery chain yet", "refer to a token with auth: {bearer_env: VARIABLE} for now")
+		p.problem(c.where("mode"), ReasonOAuthNotSupported, "auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet", "refer to a token with auth: {bearer_env: VARIABLE} for now")
 	case c.BearerEnv != "":
 		p.t.Headers = append(p.t.Headers, target.Bearer(p.secretEnv(c.where("bearer_env"), c.BearerEnv)))
 	case c.BearerFile != "":
@@ -563,5 +563,5 @@ func (p *part) oauth(c *mcpConfig) {
 	case "authorization_code":
 		need(o.has("token_file"), "token_file")
 	}
-	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "this version does not log in with OAuth yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
+	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "mcp.oauth asks for a token from an authorization server, which this version cannot get yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
 }

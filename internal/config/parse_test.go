@@ -276,7 +276,7 @@ targets:
 		"missing-variable: test.yaml:8:113: environment variable GONE is not set",
 		"invalid-endpoint: test.yaml:9:40: the endpoint of a stdio server is only its label",
 		`invalid-endpoint: the endpoint's scheme is "ftp", not http or https`,
-		"oauth-not-supported: test.yaml:11:77: this version does not check a discovery chain yet",
+		"oauth-not-supported: test.yaml:11:77: auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet",
 		"",
 	}
 	for i, got := range f.Targets {

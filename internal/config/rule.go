@@ -54,6 +54,7 @@ type field struct {
 
 type objectRule struct {
 	name, title string
+	note        string // what to know about the whole object
 	fields      []*field
 	byName      map[string]*field
 	exactlyOne  []string
@@ -110,6 +111,9 @@ func (r ruler) objectOf(t reflect.Type) *objectRule {
 	zero := reflect.New(t).Elem().Interface()
 	if v, ok := zero.(interface{ about() (string, string) }); ok {
 		o.name, o.title = v.about()
+	}
+	if v, ok := zero.(interface{ note() string }); ok {
+		o.note = v.note()
 	}
 	if v, ok := zero.(interface{ exactlyOne() []string }); ok {
 		o.exactlyOne = v.exactlyOne()

@@ -88,7 +88,11 @@ func (w *schemaWriter) reference(o *objectRule) pair {
 }
 
 func (w *schemaWriter) object(o *objectRule) members {
-	out := members{{"title", o.title}, {"type", "object"}, {"additionalProperties", false}}
+	out := members{{"title", o.title}}
+	if o.note != "" {
+		out = append(out, pair{"description", o.note})
+	}
+	out = append(out, pair{"type", "object"}, pair{"additionalProperties", false})
 	var properties members
 	var required []string
 	for _, f := range o.fields {
