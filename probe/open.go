@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -292,7 +293,7 @@ func (r *run) accessHint(reason Reason, challenges []access.Challenge) string {
 	case reason != Reason(wire.ReasonAuthRequired) || len(challenges) == 0:
 		return ""
 	case ok && bearer.Params["resource_metadata"] != "":
-		return "hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at " + plain.Line(target.RedactURL(bearer.Params["resource_metadata"]), 200)
+		return "hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at " + plain.Line(weburl.RedactText(bearer.Params["resource_metadata"]), 200)
 	case !ok:
 		return "hand over a credential of the scheme " + plain.Line(challenges[0].Scheme, 40)
 	}

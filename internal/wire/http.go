@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // Bounds of the HTTP transports.
@@ -202,8 +203,8 @@ func (c *httpConn) redirect(resp *http.Response, from *url.URL, hops int, once b
 	if err != nil {
 		return fail("a redirect without a usable Location", "configure the URL at which the server answers itself")
 	}
-	shown := c.cfg.quote(redactURL(to), maxQuote)
-	same := sameOrigin(from, to)
+	shown := c.cfg.quote(weburl.Redact(to), maxQuote)
+	same := weburl.SameOrigin(from, to)
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
 		return fail("a redirect to "+shown, "most clients turn this redirect into a GET and fail; configure "+shown+" as the endpoint, or make the server answer 308")
@@ -216,21 +217,6 @@ func (c *httpConn) redirect(resp *http.Response, from *url.URL, hops int, once b
 	}
 	c.cfg.Log.Note("redirect", fmt.Sprintf("the endpoint redirects (%d) to %s", resp.StatusCode, shown), "configure "+shown+": not every client repeats a POST with its headers")
 	return to, nil
-}
-
-// sameOrigin compares scheme, host and port (RFC 6454).
-func sameOrigin(a, b *url.URL) bool {
-	port := func(u *url.URL) string {
-		switch {
-		case u.Port() != "":
-			return u.Port()
-		case u.Scheme == "https":
-			return "443"
-		default:
-			return "80"
-		}
-	}
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 // trace watches one HTTP request.
@@ -251,7 +237,7 @@ func (t *trace) seen() bool {
 // send makes one HTTP request. r is nil for requests that carry no message of
 // ours. The caller closes the body and logs the trace when err is nil.
 func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header http.Header, body []byte, r *request) (*http.Response, *trace, error) {
-	x := &trace{Exchange: Exchange{HTTPMethod: method, URL: redactURL(u), Started: time.Now(), Body: body, Stages: &Stages{DNS: -1, TCP: -1, TLS: -1, FirstByte: -1}}}
+	x := &trace{Exchange: Exchange{HTTPMethod: method, URL: weburl.Redact(u), Started: time.Now(), Body: body, Stages: &Stages{DNS: -1, TCP: -1, TLS: -1, FirstByte: -1}}}
 	if r != nil {
 		x.Method = r.method
 		if r.once {
@@ -299,7 +285,7 @@ func (c *httpConn) setHeaders(req *http.Request, header http.Header, x *trace) {
 		h.Set(headerSession, sessionID)
 		x.SecretHeaders = append(x.SecretHeaders, headerSession)
 	}
-	if sameOrigin(req.URL, c.hc.URL) {
+	if weburl.SameOrigin(req.URL, c.hc.URL) {
 		for name, values := range c.hc.Header {
 			h[name] = slices.Clone(values)
 			x.SecretHeaders = append(x.SecretHeaders, name)
@@ -391,16 +377,6 @@ func (c *httpConn) proxyFailed(proxy *url.URL, variable, what string) *Error {
 		Hint:   fmt.Sprintf("mend the proxy, or add the server's host to NO_PROXY to reach it without %s", variable),
 		Seen:   true,
 	}
-}
-
-// redactURL shows u without userinfo and query values.
-func redactURL(u *url.URL) string {
-	shown := *u
-	shown.User = nil
-	if shown.RawQuery != "" {
-		shown.RawQuery = "***"
-	}
-	return shown.String()
 }
 
 // mediaType returns the type of a Content-Type header, lower case, or "".

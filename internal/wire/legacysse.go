@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // SSEConfig reaches a server over the HTTP+SSE transport of 2024-11-05: one GET
@@ -146,7 +148,7 @@ func (c *sseConn) checkEndpoint(data string, base *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, &Error{Reason: ReasonSSENoEndpoint, Text: "the endpoint event does not hold a URL", Seen: true, Err: err}
 	}
-	if !sameOrigin(u, base) {
+	if !weburl.SameOrigin(u, base) {
 		return nil, &Error{
 			Reason: ReasonSSEEndpoint,
 			Text:   fmt.Sprintf("the server wants messages sent to another origin, %s", c.cfg.quote(u.Scheme+"://"+u.Host, maxQuote)),

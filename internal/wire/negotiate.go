@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // Peer is a way to reach a server: [HTTPConfig], [SSEConfig] or [StdioConfig].
@@ -141,11 +142,11 @@ func (n *negotiation) discoverRequest(revision string) *request {
 	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), modern: true, header: modernHeader(revision, methodDiscover)}
 }
 
-// legacyOnly marks an answer that is valid and names legacy revisions only, of
+// legacyOnlyError marks an answer that is valid and names legacy revisions only, of
 // which offer is to be offered.
-type legacyOnly struct{ offer string }
+type legacyOnlyError struct{ offer string }
 
-func (legacyOnly) Error() string { return "only legacy revisions are supported" }
+func (legacyOnlyError) Error() string { return "only legacy revisions are supported" }
 
 // errNoDiscover marks an answer that no modern server gives.
 var errNoDiscover = errors.New("not the answer of a modern server")
@@ -219,7 +220,7 @@ func (n *negotiation) noModern(versions []string) *Error {
 		return n.mismatch(n.list(versions))
 	}
 	if offer := n.mutual(versions, false); offer != "" {
-		e.Err = legacyOnly{offer}
+		e.Err = legacyOnlyError{offer}
 	}
 	return e
 }
@@ -246,7 +247,7 @@ func (n *negotiation) fallback(err error) (offer string, ok bool) {
 	if !errors.As(err, &e) {
 		return "", false
 	}
-	var only legacyOnly
+	var only legacyOnlyError
 	switch {
 	case errors.As(err, &only):
 		return only.offer, true
@@ -285,7 +286,7 @@ func (n *negotiation) firstFinding(first, second error) error {
 // any server gives to a method it does not know. Invalid parameters with status
 // 400 are what a modern server answers to _meta it does not like.
 func ownFinding(e *Error) bool {
-	var only legacyOnly
+	var only legacyOnlyError
 	switch {
 	case e.HTTPStatus == 0, e.HTTPStatus == http.StatusOK, errors.As(error(e), &only), e.Reason == ReasonDiscoverMissing:
 		return true
@@ -475,7 +476,7 @@ func (n *negotiation) suggestSSE(err error) {
 	refused := e.Reason == ReasonHTTPStatus && e.HTTPStatus == http.StatusMethodNotAllowed
 	named := strings.HasSuffix(strings.TrimSuffix(hc.URL.Path, "/"), "/sse") && e.HTTPStatus >= 400 && e.HTTPStatus < 500 && (e.Reason == ReasonHTTPStatus || e.Reason == ReasonNotMCPEndpoint || e.Reason == ReasonRPCError)
 	if refused || named {
-		e.Hint = "check the path of the URL; if the server speaks the old HTTP+SSE transport, check it with --sse " + n.cfg.quote(redactURL(hc.URL), maxQuote) + " (transport: sse)"
+		e.Hint = "check the path of the URL; if the server speaks the old HTTP+SSE transport, check it with --sse " + n.cfg.quote(weburl.Redact(hc.URL), maxQuote) + " (transport: sse)"
 	}
 }
 
@@ -511,5 +512,5 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	default:
 		return
 	}
-	e.Hint = "configure " + n.cfg.quote(redactURL(&other), maxQuote) + ": that form answers as an MCP server"
+	e.Hint = "configure " + n.cfg.quote(weburl.Redact(&other), maxQuote) + ": that form answers as an MCP server"
 }
