@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,7 @@ that a file may ask for.
 An argument with :// is an endpoint, an existing file is a configuration. Without
 any, ./mcpvigil.yaml is used. Every flag can be given as an environment variable,
 such as MCPVIGIL_MIN_TOOLS or MCP_HEALTHCHECK_MIN_TOOLS for --min-tools.
-` + exitStatus,
+` + exitStatus("a conforming client can use the server", "it cannot"),
 		Args:    cobra.ArbitraryArgs,
 		Version: buildVersion(),
 	}
@@ -55,11 +54,10 @@ func (a *app) runCheck(ctx context.Context, g *given, o *checkOptions, args []st
 		return 0, err
 	}
 	p := o.probe()
-	o.apply(&p)
+	if err := o.apply(&p); err != nil {
+		return 0, err
+	}
 	p.Revisions = o.revisions
 	reports := a.run(ctx, checkAll, sel, p, o.quiet)
-	err = a.write(&o.outputOptions, func(w io.Writer) error {
-		return render.Reports(w, o.format, reports, a.renderOptions(&o.outputOptions))
-	})
-	return exitCode(o.exitMap, reports), err
+	return a.conclude(&o.outputOptions, reports, render.Reports)
 }

@@ -77,26 +77,98 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func healthcheckFlags() *pflag.FlagSet {
+	return (&app{program: healthcheckName, lookup: noEnv}).newHealthcheckCommand().Flags()
+}
+
 func TestThreeStates(t *testing.T) {
 	r := &probe.Report{
 		Status: probe.StatusMisconfigured,
 		Checks: []probe.Result{
 			{Name: "connect", Status: probe.StatusHealthy, Passed: true},
+			{Name: "initialize", Status: probe.StatusHealthy, Passed: true},
 			{Name: "tools", Status: probe.StatusUnknown},
 			{Name: "resources", Status: probe.StatusHealthy, Passed: true, Skipped: true}, // not offered
 			{Name: "prompts", Status: probe.StatusHealthy, Passed: true, Skipped: true},   // --skip
-			{Name: "call", Status: probe.StatusUnknown, Skipped: true},
 		},
 	}
-	got := threeStates(r, []string{"prompts"})
-	if got.Status != probe.StatusUnhealthy || got.Checks[1].Status != probe.StatusUnhealthy {
-		t.Errorf("more than three states: %s, %s", got.Status, got.Checks[1].Status)
+	got := asHealthcheck(r, []string{"prompts"}, healthcheckFlags())
+	if got.Status != probe.StatusUnhealthy || got.Checks[2].Status != probe.StatusUnhealthy {
+		t.Errorf("more than three states: %s, %s", got.Status, got.Checks[2].Status)
 	}
-	if want := (probe.Summary{Total: 5, Passed: 2, Failed: 1, Skipped: 2}); got.Summary != want {
+	if want := (probe.Summary{Total: 5, Passed: 3, Failed: 1, Skipped: 1}); got.Summary != want {
 		t.Errorf("summary is %+v, want %+v", got.Summary, want)
 	}
-	if r.Status != probe.StatusMisconfigured || r.Checks[1].Status != probe.StatusUnknown {
+	if r.Status != probe.StatusMisconfigured || r.Checks[2].Status != probe.StatusUnknown {
 		t.Error("the report itself was changed")
+	}
+}
+
+// TestFiveSteps: a failure of a step that mcp-healthcheck does not know is one of
+// a step that it knows.
+func TestFiveSteps(t *testing.T) {
+	well := probe.Result{Status: probe.StatusHealthy, Passed: true}
+	ill := probe.Result{Status: probe.StatusMisconfigured, Message: "the reason"}
+	skip := probe.Result{Status: probe.StatusUnknown, Skipped: true}
+	step := func(r probe.Result, name, message string) probe.Result {
+		r.Name = name
+		if message != "" {
+			r.Message = message
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name  string
+		steps []probe.Result
+		want  string
+	}{
+		{"let in", []probe.Result{
+			step(well, "connect", ""), step(well, "authentication", ""), step(well, "initialize", ""), step(well, "tools", ""), step(well, "resources", ""), step(well, "prompts", ""), step(well, "latency", ""),
+		}, "connect= initialize= tools= resources= prompts="},
+		{"kept out", []probe.Result{
+			step(well, "connect", ""), step(ill, "authentication", ""), step(skip, "initialize", "not run, because authentication failed"), step(skip, "tools", "not run, because authentication failed"),
+		}, "connect= initialize=the reason tools=not run, because initialize failed"},
+		{"not set up", []probe.Result{
+			step(ill, "configuration", ""), step(skip, "connect", "not run, because configuration failed"), step(skip, "initialize", "not run, because configuration failed"),
+		}, "connect=the reason initialize=not run, because connect failed"},
+	} {
+		var got []string
+		for _, s := range fiveSteps(tt.steps) {
+			got = append(got, s.Name+"="+s.Message)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestHintsNameOwnFlags: whatever the reason, mcp-healthcheck's hints name no
+// flag and no file that it does not have, and some advice is left.
+func TestHintsNameOwnFlags(t *testing.T) {
+	flags := healthcheckFlags()
+	hints := []string{
+		"hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at https://a.example/x",
+		"it may still be installing itself, or wait for a variable; name more variables, or give it more time with startup_timeout (--startup-timeout)",
+		"check it with --sse http://a.example/ (transport: sse)",
+	}
+	for _, info := range probe.Reasons() {
+		hints = append(hints, info.Hint)
+	}
+	for _, hint := range hints {
+		got := ownHint(hint, flags)
+		for _, flag := range flagInText.FindAllString(got, -1) {
+			if flags.Lookup(strings.TrimPrefix(flag, "--")) == nil {
+				t.Errorf("%s in %q", flag, got)
+			}
+		}
+		if keyInText.MatchString(got) {
+			t.Errorf("a configuration in %q", got)
+		}
+	}
+	for _, hint := range hints[:3] {
+		if ownHint(hint, flags) == "" {
+			t.Errorf("nothing is left of %q", hint)
+		}
 	}
 }
 
@@ -178,7 +250,7 @@ func TestEveryFlagHasVariables(t *testing.T) {
 				return
 			}
 			value := map[string]string{
-				typeHeaders: "A:b", typeAssignments: "A=b", "ms": "1", "n": "1", "bool": "true", "format": "json", "name": "tools",
+				typeHeaders: "A:b", typeAssignments: "A=b", typeVariable: "NAME", typeSecretFile: "path", "ms": "1", "n": "1", "bool": "true", "format": "json", "name": "tools",
 			}[f.Value.Type()]
 			if f.Name == "exit-map" {
 				value = "nagios"
@@ -220,7 +292,7 @@ func TestStartUpIsBoundByTimeout(t *testing.T) {
 
 func TestProgressIsRemoved(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b}
+	p := &progress{w: &b, columns: func() int { return 80 }}
 	p.show("checking %s", "a\nb")
 	p.done()
 	p.show("late")
@@ -232,6 +304,26 @@ func TestProgressIsRemoved(t *testing.T) {
 	silent.done()
 	if strings.Contains(b.String(), "x") {
 		t.Error("progress without a terminal")
+	}
+}
+
+// TestProgressFits: a line of more than one row could not be erased.
+func TestProgressFits(t *testing.T) {
+	for _, wide := range []int{1, 20, 40, 200} {
+		var b bytes.Buffer
+		p := &progress{w: &b, columns: func() int { return wide }}
+		p.show("%s: %s", "initialize", "https://mcp.example.com/"+strings.Repeat("日本", 50))
+		shown := strings.TrimPrefix(b.String(), eraseLine)
+		taken := 0
+		for _, r := range shown {
+			taken++
+			if r > 0x1100 {
+				taken++
+			}
+		}
+		if taken >= wide && wide > 1 || wide > 20 && !strings.HasPrefix(shown, "initialize: https://") {
+			t.Errorf("%d columns of %d: %q", taken, wide, shown)
+		}
 	}
 }
 

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
 // readClientTargets reads the servers in one client's file.
-func readClientTargets(path, named string) (*selection, error) {
+func readClientTargets(path string, named []string) (*selection, error) {
 	f, err := config.ReadClients(path)
 	if errors.Is(err, config.ErrNoServers) {
 		return nil, hinted(err, "a configuration of mcpvigil is YAML and ends in .yaml")
@@ -19,14 +20,30 @@ func readClientTargets(path, named string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := &selection{targets: f.Targets(), concurrency: config.DefaultConcurrency, files: []string{path}}
+	sel := &selection{targets: f.Targets(), concurrency: config.DefaultConcurrency, disabled: disabled(f)}
+	for _, name := range named {
+		if slices.Contains(sel.disabled, name) {
+			return nil, hinted(fmt.Errorf("the server %s is disabled in %s", name, path), "enable it in %s", f.Client)
+		}
+	}
 	if len(sel.targets) == 0 {
 		return nil, hinted(fmt.Errorf("every server in %s is disabled", path), "enable one in %s, or give another file", f.Client)
 	}
-	if named != "" {
-		sel.targets, err = selectTarget(sel.targets, named, path)
+	if len(named) > 0 {
+		sel.targets, err = selectTargets(sel.targets, named, path)
 	}
 	return sel, err
+}
+
+// disabled names the servers that the client does not start.
+func disabled(f *config.ClientFile) []string {
+	var names []string
+	for _, s := range f.Servers {
+		if s.Disabled {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // findClients reads the configurations of all clients on this machine, and says
@@ -51,25 +68,32 @@ func (a *app) findClients(quiet bool) (*selection, error) {
 			a.warn("passed over: %v", err)
 			continue
 		}
-		targets := f.Targets()
 		if !quiet {
-			a.warn("read %s (%s, %s)", found.Path, found.Client, servers(len(f.Servers), len(targets)))
+			a.warn("read %s (%s, %s)", found.Path, found.Client, servers(len(f.Servers), disabled(f)))
 		}
-		sel.files = append(sel.files, found.Path)
-		sel.targets = append(sel.targets, targets...)
+		for _, s := range f.Servers {
+			if !s.Disabled {
+				sel.targets = append(sel.targets, s.Target)
+				sel.sources = append(sel.sources, source(found, s))
+			}
+		}
 	}
 	return sel, nil
 }
 
-func servers(all, enabled int) string {
-	what := "servers"
-	if all == 1 {
-		what = "server"
+func source(found config.Found, s config.ClientServer) string {
+	client := found.Client
+	if s.Project != "" {
+		client += ", project " + s.Project
 	}
-	if all == enabled {
-		return fmt.Sprintf("%d %s", all, what)
+	return fmt.Sprintf("%s (%s)", found.Path, client)
+}
+
+func servers(all int, disabled []string) string {
+	if len(disabled) == 0 {
+		return counted(all, "server")
 	}
-	return fmt.Sprintf("%d %s, %d disabled", all, what, all-enabled)
+	return fmt.Sprintf("%s, disabled: %s", counted(all, "server"), shown(disabled))
 }
 
 // doctorTargets is what doctor looks at: what it is pointed at, else a file of
@@ -91,9 +115,8 @@ func (a *app) doctorTargets(g *given, o *doctorOptions, args []string) (*selecti
 	if err != nil {
 		return nil, err
 	}
-	if o.named != "" && len(sel.targets) > 0 {
-		sel.targets, err = selectTarget(sel.targets, o.named, "the clients' configurations")
-		if err != nil {
+	if len(o.named) > 0 && len(sel.targets) > 0 {
+		if err := sel.narrow(o.named); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +129,39 @@ func (a *app) doctorTargets(g *given, o *doctorOptions, args []string) (*selecti
 		sel.targets[i] = &c
 		o.override(&c)
 	}
+	if !o.quiet {
+		a.announce(sel.targets)
+	}
 	return sel, nil
+}
+
+// narrow keeps the named targets of all clients' files, with their sources.
+func (sel *selection) narrow(named []string) error {
+	found, err := selectTargets(sel.targets, named, "the clients' configurations")
+	if err != nil {
+		return err
+	}
+	var sources []string
+	for _, t := range found {
+		sources = append(sources, sel.sources[slices.Index(sel.targets, t)])
+	}
+	sel.targets, sel.sources = found, sources
+	return nil
+}
+
+// announce says what is about to be started, since nobody named it.
+func (a *app) announce(targets []*target.Target) {
+	commands := 0
+	for _, t := range targets {
+		if t.Kind() == target.Stdio {
+			commands++
+		}
+	}
+	text := "checking " + counted(len(targets), "server")
+	if commands > 0 {
+		text += "; " + counted(commands, "configured command") + " will be started for it"
+	}
+	a.warn("%s", text)
 }
 
 // problems lists the targets that cannot be checked as they are set up here.

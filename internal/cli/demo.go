@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ func (a *app) newDemoCommand() *cobra.Command {
 		Short: "Check the demo servers that come with mcpvigil",
 		Long: `Start the bundled demo server twice, as a command over stdio and on this machine
 over HTTP, check both, and print the reports. Needs no network.
-` + exitStatus,
+` + exitStatus("both demo servers work, as they should", "one does not: something on this machine is in the way"),
 		Args: noArguments,
 	}
 	o.runOptions.add(cmd.Flags())
@@ -56,10 +55,7 @@ func (a *app) runDemo(ctx context.Context, o *demoOptions) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("serve the demo on this machine: %w", err)
 	}
-	err = a.write(&o.outputOptions, func(w io.Writer) error {
-		return render.Reports(w, o.format, reports, a.renderOptions(&o.outputOptions))
-	})
-	return exitCode(o.exitMap, reports), err
+	return a.conclude(&o.outputOptions, reports, render.Reports)
 }
 
 const demoServer = "demo-server"

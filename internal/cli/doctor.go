@@ -30,8 +30,9 @@ and every revision of the protocol that the server speaks.
 
 Without an argument and without ./mcpvigil.yaml, doctor checks every server in the
 configurations of the MCP clients on this machine: Claude Desktop and Code, Cursor,
-VS Code, Windsurf, Codex, Gemini.
-` + exitStatus,
+VS Code, Windsurf, Codex, Gemini CLI, Cline and Zed. Servers that are commands are
+started for that, each of them, as the client would; how many is said beforehand.
+` + exitStatus("a conforming client can use the server", "it cannot"),
 		Args: cobra.ArbitraryArgs,
 	}
 	o.pointOptions.add(cmd.Flags())
@@ -49,25 +50,16 @@ func (a *app) runDoctor(ctx context.Context, g *given, o *doctorOptions, args []
 		return 0, err
 	}
 	p := o.probe()
-	o.apply(&p)
+	if err := o.apply(&p); err != nil {
+		return 0, err
+	}
 	p.Diagnose, p.Revisions = true, true
 	reports := a.run(ctx, checkAll, sel, p, o.quiet)
-	err = a.write(&o.outputOptions, func(w io.Writer) error {
-		return a.explain(w, o, reports)
-	})
-	return exitCode(o.exitMap, reports), err
-}
-
-// explain is doctor's own view for people, and the report of check for programs.
-func (a *app) explain(w io.Writer, o *doctorOptions, reports []*probe.Report) error {
-	ro := a.renderOptions(&o.outputOptions)
-	if o.format != render.Human {
-		return render.Reports(w, o.format, reports, ro)
-	}
-	for _, r := range reports {
-		if err := render.Doctor(w, r, ro); err != nil {
-			return err
+	return a.conclude(&o.outputOptions, reports, func(w io.Writer, format render.Format, reports []*probe.Report, ro render.Options) error {
+		if format != render.Human {
+			return render.Reports(w, format, reports, ro) // the report of check, for programs
 		}
-	}
-	return nil
+		ro.Sources = sel.sources
+		return render.Doctor(w, reports, ro)
+	})
 }

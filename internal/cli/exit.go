@@ -17,16 +17,20 @@ const (
 	exitUnknown       = 4 // also a bug in this program
 )
 
-// exitStatus is the part of a help text that documents the table.
-const exitStatus = `
+// exitStatus is the part of a help text that documents the table, with what
+// healthy and unhealthy mean to the command.
+func exitStatus(healthy, unhealthy string) string {
+	return `
 EXIT STATUS
-  0  healthy        a conforming client can use the server
-  1  unhealthy      it cannot
+  0  healthy        ` + healthy + `
+  1  unhealthy      ` + unhealthy + `
   2  misconfigured  the check is set up wrongly, lacks a credential, or was called wrongly
   3  degraded       usable, but over a threshold that was asked for
   4  unknown        the check could not tell
   Of several targets the worst counts: unhealthy, misconfigured, unknown,
-  degraded, healthy. --exit-map translates to the codes of other programs.`
+  degraded, healthy. --exit-map translates to the codes of other programs; with
+  nagios, human output begins with the line that a plugin prints.`
+}
 
 // exitMap names a table of exit codes.
 type exitMap string
@@ -100,6 +104,11 @@ func statusCode(m exitMap, s probe.Status) int {
 		return r.healthcheck
 	}
 	return r.own
+}
+
+// nagiosWord is what the output of a plugin begins with.
+func nagiosWord(code int) string {
+	return []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[code]
 }
 
 // agenthealthCode tells unreachable (3) from unhealthy (2): a server that could

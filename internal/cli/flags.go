@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // flagGroup is a heading of a help text.
@@ -53,6 +57,10 @@ type given struct {
 	flags *pflag.FlagSet
 	// fromEnv has the variable that filled a flag, by the flag's name.
 	fromEnv map[string]string
+	// notes are variables that were passed over, for people to read.
+	notes []string
+	// strict refuses what would only be a note.
+	strict bool
 	// dash is the number of arguments before "--", or -1.
 	dash int
 }
@@ -103,10 +111,15 @@ func (g *given) set(f *pflag.Flag, variable, value string) error {
 	}
 	for _, v := range values {
 		if err := f.Value.Set(v); err != nil {
+			if e := (formatError{}); errors.As(err, &e) && e.known && !g.strict {
+				// It is there for other commands, and must not break this one.
+				g.notes = append(g.notes, fmt.Sprintf("%s is passed over: this command has no format %s, only %s", variable, plain.Line(v, maxShown), e.allowed))
+				return nil
+			}
 			if mayHoldSecret(f) {
 				v = ""
 			}
-			return usageErrorf(fmt.Sprintf("%s: %v", variable, err), v)
+			return usageErrorf(fmt.Sprintf("%s: %s", variable, flagText(f, err)), v)
 		}
 	}
 	f.Changed = true
@@ -116,7 +129,19 @@ func (g *given) set(f *pflag.Flag, variable, value string) error {
 
 // mayHoldSecret reports whether the flag's value must not be repeated.
 func mayHoldSecret(f *pflag.Flag) bool {
-	return f.Value.Type() == typeHeaders || f.Value.Type() == typeAssignments
+	switch f.Value.Type() {
+	case typeHeaders, typeAssignments, typeVariable, typeSecretFile:
+		return true
+	}
+	return false
+}
+
+// flagText says why a flag refuses a value, in our words.
+func flagText(f *pflag.Flag, err error) string {
+	if f.Value.Type() == "bool" {
+		return "neither true nor false"
+	}
+	return err.Error()
 }
 
 // splitList takes value apart at line ends if it has any, else at commas. A piece
@@ -162,6 +187,9 @@ const (
 	typeList        = "name"
 	typeHeaders     = "key:value"
 	typeAssignments = "key=value"
+	typeVariable    = "variable"
+	typeSecretFile  = "secret file"
+	typeFormat      = "format"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.
@@ -232,13 +260,72 @@ func (q quantity) Set(v string) error {
 	return nil
 }
 
+// checked is a flag for one text, which check accepts.
+type checked struct {
+	s     *string
+	kind  string
+	check func(string) error
+}
+
+func (c checked) Type() string { return c.kind }
+func (c checked) String() string {
+	if c.s == nil {
+		return ""
+	}
+	return *c.s
+}
+
+func (c checked) Set(v string) error {
+	if err := c.check(v); err != nil {
+		return err
+	}
+	*c.s = v
+	return nil
+}
+
+var errSecretOnCommandLine = errors.New("a secret itself has no place on a command line, where every process can read it")
+
+// isVariable refuses what cannot be the name of an environment variable, and
+// what may be the secret that such a variable should hold.
+func isVariable(s string) error {
+	if config.LooksSecret(s) {
+		return fmt.Errorf("not the name of an environment variable; %w", errSecretOnCommandLine)
+	}
+	if !config.ValidVariable(s) {
+		return errors.New("not the name of an environment variable")
+	}
+	return nil
+}
+
+// isSecretFile refuses what looks like a secret and not like the path to one.
+func isSecretFile(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("no path was given")
+	}
+	if _, err := os.Stat(s); err != nil && config.LooksSecret(s) {
+		return fmt.Errorf("no such file; %w", errSecretOnCommandLine)
+	}
+	return nil
+}
+
+// isReference is a pair whose value refers to a secret.
+func isReference(check func(string) error) func(string) error {
+	return func(s string) error {
+		_, value, err := pair(s, "=")
+		if err != nil {
+			return err
+		}
+		return check(strings.TrimSpace(value))
+	}
+}
+
 // formatValue is the --format flag.
 type formatValue struct {
 	format  *render.Format
 	allowed []render.Format
 }
 
-func (f formatValue) Type() string { return "format" }
+func (f formatValue) Type() string { return typeFormat }
 func (f formatValue) String() string {
 	if f.format == nil {
 		return ""
@@ -249,11 +336,19 @@ func (f formatValue) String() string {
 func (f formatValue) Set(v string) error {
 	format, err := render.ParseFormat(v)
 	if err != nil || !slices.Contains(f.allowed, format) {
-		return fmt.Errorf("not one of %s", joinFormats(f.allowed))
+		return formatError{joinFormats(f.allowed), err == nil}
 	}
 	*f.format = format
 	return nil
 }
+
+// formatError refuses a format that a command does not have.
+type formatError struct {
+	allowed string
+	known   bool // by other commands
+}
+
+func (e formatError) Error() string { return "not one of " + e.allowed }
 
 func joinFormats(formats []render.Format) string {
 	var names []string
@@ -292,3 +387,11 @@ func isPair(mark string) func(string) error {
 
 // shown makes a list of names fit for a message.
 func shown(names []string) string { return plain.Line(strings.Join(names, ", "), maxShown) }
+
+// masked hides what looks like a secret in part of a command line.
+func masked(part string) string {
+	if strings.Contains(part, "://") && !strings.ContainsAny(part, " \t") {
+		part = weburl.RedactText(part)
+	}
+	return strings.Join(config.ShowArgs(strings.Split(part, " ")), " ")
+}

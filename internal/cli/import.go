@@ -81,7 +81,7 @@ func (a *app) importTargets(files []string) (*selection, error) {
 	}
 	sel := &selection{}
 	for _, path := range files {
-		more, err := readClientTargets(path, "")
+		more, err := readClientTargets(path, nil)
 		if err != nil {
 			return nil, explainFile(path, err)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +22,9 @@ func (a *app) newInspectCommand() *cobra.Command {
 		Short: "List what servers offer",
 		Long: `List the tools, resources, templates and prompts that a server advertises, and its
 instructions. --format json gives the objects as the server sent them, for other
-programs; whatever could act on a terminal is escaped.
-` + exitStatus,
+programs, and under failure why there are none; whatever could act on a terminal is
+escaped.
+` + exitStatus("the server was listed to the end", "it could not be listed"),
 		Args: cobra.ArbitraryArgs,
 	}
 	o.pointOptions.add(cmd.Flags())
@@ -41,8 +41,5 @@ func (a *app) runInspect(ctx context.Context, g *given, o *inspectOptions, args 
 		return 0, err
 	}
 	reports := a.run(ctx, checkAll, sel, o.probe(), o.quiet)
-	err = a.write(&o.outputOptions, func(w io.Writer) error {
-		return render.Inspect(w, o.format, reports, a.renderOptions(&o.outputOptions))
-	})
-	return exitCode(o.exitMap, reports), err
+	return a.conclude(&o.outputOptions, reports, render.Inspect)
 }

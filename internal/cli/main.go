@@ -64,7 +64,12 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(
 	root.SetErr(stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.fail(err)
-		return usageExitCode(a.exitMapFor(rest(args)))
+		codes := a.exitMapFor(rest(args))
+		code = usageExitCode(codes)
+		if codes == mapNagios { // which reads nothing but standard output
+			fmt.Fprintf(a.stdout, "%s - %s\n", nagiosWord(code), plain.Line(err.Error(), maxShown))
+		}
+		return code
 	}
 	return a.code
 }
@@ -90,11 +95,11 @@ func (a *app) newRootCommand() *cobra.Command {
 		Short: "Watch MCP servers: is it up, is it what was approved, is it safe",
 		Long: `mcpvigil finds out whether an MCP server works, why not, and what to do about it.
 
-  mcpvigil demo                              check the servers that come with it
-  mcpvigil check https://mcp.example.com/mcp check one over Streamable HTTP
-  mcpvigil check -- npx -y some-server       start one and check it over stdio
-  mcpvigil check mcpvigil.yaml               check every target of a file
-  mcpvigil doctor                            explain what is wrong, and what to do`,
+  mcpvigil demo                                check the servers that come with it
+  mcpvigil check https://mcp.example.com/mcp   check one over Streamable HTTP
+  mcpvigil check -- npx -y some-server         start one and check it over stdio
+  mcpvigil check mcpvigil.yaml                 check every target of a file
+  mcpvigil doctor                              explain what is wrong, and what to do`,
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -118,12 +123,13 @@ func (a *app) newRootCommand() *cobra.Command {
 		a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(),
 	)
+	addCompletion(root)
 	return root
 }
 
 func unknownCommand(root *cobra.Command, arg string) error {
 	if strings.Contains(arg, "://") {
-		return usageErrorf("no command was given", arg).hint("to check a server: mcpvigil check %s", plain.Line(arg, 200))
+		return usageErrorf("no command was given", arg).hint("to check a server: mcpvigil check %s", plain.Line(masked(arg), 200))
 	}
 	var names []string
 	for _, c := range root.Commands() {
@@ -146,8 +152,16 @@ type action func(ctx context.Context, g *given, args []string) (int, error)
 func (a *app) runE(f action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		g := &given{flags: cmd.Flags(), fromEnv: map[string]string{}, dash: cmd.ArgsLenAtDash()}
+		if a.program == healthcheckName {
+			g.strict = true
+		}
 		if err := g.fill(a.prefixes(), a.lookup); err != nil {
 			return withCommand(err, cmd)
+		}
+		if quiet := cmd.Flags().Lookup("quiet"); quiet == nil || quiet.Value.String() != "true" {
+			for _, note := range g.notes {
+				a.warn("%s", note)
+			}
 		}
 		code, err := f(cmd.Context(), g, args)
 		if err != nil {
@@ -173,7 +187,11 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	if text == "" {
 		text = cmd.Short
 	}
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(text), cmd.UseLine())
+	use := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		use = cmd.CommandPath() + " COMMAND [flags]"
+	}
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(text), use)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nCommands:\n")
 		for _, c := range cmd.Commands() {
@@ -192,10 +210,14 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 			}
 		})
 		if usage := set.FlagUsagesWrapped(100); usage != "" {
-			fmt.Fprintf(w, "\n%s:\n%s", group, usage)
+			heading := string(group)
+			if group == groupTransport && a.program == healthcheckName {
+				heading = "Transport (exactly one required)"
+			}
+			fmt.Fprintf(w, "\n%s:\n%s", heading, usage)
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\nRun 'mcpvigil COMMAND --help' for the flags of a command.\n")
+		fmt.Fprintf(w, "\nRun '%s COMMAND --help' for the flags of a command.\n", cmd.CommandPath())
 	}
 }

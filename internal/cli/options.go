@@ -86,12 +86,18 @@ func (o *expectOptions) add(fs *pflag.FlagSet) {
 	})
 }
 
-func (o *expectOptions) apply(p *probe.Options) {
+// apply lays the expectations over p. Those that cannot be met at once are an
+// error.
+func (o *expectOptions) apply(p *probe.Options) error {
+	if o.minTools != nil && o.maxTools != nil && *o.minTools > *o.maxTools {
+		return usageErrorf(fmt.Sprintf("--min-tools %d is more than --max-tools %d", *o.minTools, *o.maxTools), "")
+	}
 	p.Skip = o.skip
 	p.Expect.Tools, p.Expect.Resources, p.Expect.Prompts = o.requireTools, o.requireResources, o.requirePrompts
 	p.Expect.MinTools, p.Expect.MaxTools = o.minTools, o.maxTools
 	p.Expect.MinResources, p.Expect.MinPrompts = o.minResources, o.minPrompts
 	p.Expect.MaxLatency = o.maxLatency
+	return nil
 }
 
 // outputOptions are what is shown, and the exit code.
@@ -116,7 +122,7 @@ func (o *outputOptions) addBasic(fs *pflag.FlagSet, formats ...render.Format) {
 func (o *outputOptions) add(fs *pflag.FlagSet, formats ...render.Format) {
 	o.addBasic(fs, formats...)
 	grouped(fs, groupOutput, func() {
-		fs.StringVar(&o.file, "output", "", "write the report to `file`, which is replaced as a whole")
+		fs.StringVar(&o.file, "output", "", "write the report to `file`, which is replaced as a whole, also with --quiet")
 		fs.Var(&o.exitMap, "exit-map", "exit with the codes of another program: agenthealth, nagios or mcp-healthcheck")
 		fs.BoolVar(&o.noColor, "no-color", false, "do not colour; the variable NO_COLOR does the same")
 	})
@@ -129,12 +135,29 @@ func (a *app) renderOptions(o *outputOptions) render.Options {
 	}
 }
 
-// write hands the report's writer to show, unless nothing is to be printed.
-func (a *app) write(o *outputOptions, show func(w io.Writer) error) error {
-	if o.quiet {
-		return nil
+// show writes reports in a format: [render.Reports], and what else has its form.
+type show func(w io.Writer, format render.Format, reports []*probe.Report, o render.Options) error
+
+// conclude writes the reports and returns the exit code that they deserve. For
+// Nagios, the line that it reads comes first, on standard output whatever
+// --output says.
+func (a *app) conclude(o *outputOptions, reports []*probe.Report, show show) (int, error) {
+	code := exitCode(o.exitMap, reports)
+	if o.exitMap == mapNagios && o.format == render.Human && !o.quiet {
+		if _, err := fmt.Fprintln(a.stdout, render.Plugin(nagiosWord(code), reports)); err != nil {
+			return code, fmt.Errorf("write the report: %w", err)
+		}
 	}
+	return code, a.write(o, func(w io.Writer) error { return show(w, o.format, reports, a.renderOptions(o)) })
+}
+
+// write hands the report's writer to show. Quiet keeps the terminal silent, and
+// a file is written all the same.
+func (a *app) write(o *outputOptions, show func(w io.Writer) error) error {
 	if o.file == "" {
+		if o.quiet {
+			return nil
+		}
 		if err := show(a.stdout); err != nil {
 			return fmt.Errorf("write the report: %w", err)
 		}
@@ -160,7 +183,10 @@ func replaceFile(path string, data []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return err
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err // its path is one that nobody gave
+		}
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as it should
 	_, err = f.Write(data)
@@ -197,7 +223,7 @@ func (a *app) run(ctx context.Context, check checker, sel *selection, p probe.Op
 	line := a.newProgress(quiet)
 	defer line.done()
 	if n := len(sel.targets); n == 1 {
-		p.Progress = func(step string) { line.show("%s: %s", sel.targets[0].Label(), step) }
+		p.Progress = func(step string) { line.show("%s: %s", step, sel.targets[0].Label()) }
 	} else {
 		line.show("checking %d servers", n)
 	}

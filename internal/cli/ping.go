@@ -2,11 +2,12 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/probe"
+	"github.com/mcpvigil/mcpvigil/target"
 )
 
 // pingOptions are the flags of ping.
@@ -24,7 +25,7 @@ func (a *app) newPingCommand() *cobra.Command {
 		Long: `Ask only whether a server can be reached: one HEAD request, any HTTP status will
 do; for a command, whether it starts and opens the protocol. It says nothing about
 whether the server works; check does.
-` + exitStatus,
+` + exitStatus("the server can be reached", "it cannot"),
 		Args: cobra.ArbitraryArgs,
 	}
 	o.pointOptions.add(cmd.Flags())
@@ -41,8 +42,29 @@ func (a *app) runPing(ctx context.Context, g *given, o *pingOptions, args []stri
 		return 0, err
 	}
 	reports := a.run(ctx, pingAll, sel, o.probe(), o.quiet)
-	err = a.write(&o.outputOptions, func(w io.Writer) error {
-		return render.Reports(w, o.format, reports, a.renderOptions(&o.outputOptions))
-	})
-	return exitCode(o.exitMap, reports), err
+	for i, r := range reports {
+		reports[i] = withoutSteps(r, unasked(r))
+	}
+	return a.conclude(&o.outputOptions, reports, render.Reports)
+}
+
+// unasked tells the steps that ping does not take.
+func unasked(r *probe.Report) func(*probe.Result) bool {
+	return func(c *probe.Result) bool {
+		return c.Skipped && (c.Name != probe.StepInitialize || r.Target.Transport == target.HTTP)
+	}
+}
+
+// withoutSteps returns r without the skipped steps for which drop is true.
+func withoutSteps(r *probe.Report, drop func(*probe.Result) bool) *probe.Report {
+	c := *r
+	c.Checks = nil
+	for i := range r.Checks {
+		if step := &r.Checks[i]; step.Skipped && drop(step) {
+			c.Summary.Skipped--
+		} else {
+			c.Checks = append(c.Checks, *step)
+		}
+	}
+	return &c
 }

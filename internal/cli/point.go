@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/textproto"
 	"os"
@@ -15,13 +16,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpvigil/mcpvigil/internal/config"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
 // pointOptions say what a command is pointed at, and how to get in.
 type pointOptions struct {
-	stdio, url, sse   string
-	configFile, named string
+	stdio, url, sse string
+	configFile      string
+	named           []string
 
 	headers, headerEnv, headerFile []string
 	bearerEnv, bearerFile          string
@@ -50,13 +53,13 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 	o.addTransport(fs)
 	grouped(fs, groupTransport, func() {
 		fs.StringVar(&o.configFile, "config", "", "read targets from `file`: mcpvigil.yaml, agenthealth.yaml, or a client's configuration")
-		fs.StringVar(&o.named, "target", "", "take only the target called `name` from the file")
+		fs.Var(list{&o.named, typeList, nil}, "target", "take only the target called `name` from the file (repeatable)")
 	})
 	grouped(fs, groupConnection, func() {
-		fs.StringVar(&o.bearerEnv, "bearer-env", "", "send the bearer token in the environment variable `name`")
-		fs.StringVar(&o.bearerFile, "bearer-file", "", "send the bearer token in the file `path`")
-		fs.Var(list{&o.headerEnv, typeAssignments, isPair("=")}, "header-env", "send a header whose value is in an environment variable, as `NAME=VARIABLE` (repeatable)")
-		fs.Var(list{&o.headerFile, typeAssignments, isPair("=")}, "header-file", "send a header whose value is in a file, as `NAME=PATH` (repeatable)")
+		fs.Var(checked{&o.bearerEnv, typeVariable, isVariable}, "bearer-env", "send the bearer token in the environment variable `name`")
+		fs.Var(checked{&o.bearerFile, typeSecretFile, isSecretFile}, "bearer-file", "send the bearer token in the file `path`")
+		fs.Var(list{&o.headerEnv, typeAssignments, isReference(isVariable)}, "header-env", "send a header whose value is in an environment variable, as `NAME=VARIABLE` (repeatable)")
+		fs.Var(list{&o.headerFile, typeAssignments, isReference(isSecretFile)}, "header-file", "send a header whose value is in a file, as `NAME=PATH` (repeatable)")
 		fs.BoolVar(&o.allowPlaintext, "allow-plaintext-credentials", false, "send headers also over plain http to another machine")
 		fs.BoolVar(&o.inheritEnv, "inherit-env", false, "hand the whole environment down to the command, not only PATH, HOME and the like")
 		fs.StringVar(&o.protocolVersion, "protocol-version", "", "speak exactly this `revision`, such as 2025-11-25, instead of negotiating")
@@ -67,8 +70,10 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 type selection struct {
 	targets     []*target.Target
 	concurrency int
-	// files were read to get there.
-	files []string
+	// disabled are servers of a client's file that are left out.
+	disabled []string
+	// sources says for each target where it was found, when that is worth saying.
+	sources []string
 }
 
 // transportFlags exclude each other.
@@ -80,9 +85,14 @@ func (o *pointOptions) resolve(g *given, args []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range transportFlags() {
+		if g.byFlag(name) && *o.transports()[name] == "" {
+			return nil, usageErrorf("--"+name+" is empty", "")
+		}
+	}
 	chosen := o.choose(g, len(args) > 0 || command != nil)
 	if len(args) > 0 {
-		chosen = append(chosen, "the argument "+args[0])
+		chosen = append(chosen, "the argument "+masked(args[0]))
 	}
 	if command != nil {
 		chosen = append(chosen, "the command after --")
@@ -124,17 +134,22 @@ func (o *pointOptions) arguments(g *given, args []string) (rest, command []strin
 		rest = rest[1:]
 	}
 	if len(rest) > 1 {
-		return nil, nil, usageErrorf("one target at a time", shown(rest)).
+		return nil, nil, usageErrorf("one target at a time", shown(config.ShowArgs(rest))).
 			hint("put -- before a command and its arguments; list several servers in mcpvigil.yaml")
 	}
 	return rest, command, nil
+}
+
+// transports are the values of the transport flags.
+func (o *pointOptions) transports() map[string]*string {
+	return map[string]*string{"stdio": &o.stdio, "url": &o.url, "sse": &o.sse, "config": &o.configFile}
 }
 
 // choose returns the transport flags that count. Those on the command line, and
 // arguments, win over variables; MCPVIGIL_ variables over MCP_HEALTHCHECK_ ones.
 // The losers are emptied.
 func (o *pointOptions) choose(g *given, arguments bool) []string {
-	values := map[string]*string{"stdio": &o.stdio, "url": &o.url, "sse": &o.sse, "config": &o.configFile}
+	values := o.transports()
 	rank := func(name string) int {
 		switch variable := g.fromEnv[name]; {
 		case *values[name] == "":
@@ -180,7 +195,7 @@ func (o *pointOptions) argument(g *given, arg string) (*selection, error) {
 	switch {
 	case slices.Contains([]string{".yaml", ".yml", ".json", ".toml"}, extension):
 		return nil, e.hint("check the path; it is looked up from the current directory")
-	case target.Loopback(name):
+	case weburl.Loopback(name):
 		return nil, e.hint("did you mean http://%s?", arg)
 	case strings.Contains(name, ".") && !strings.HasPrefix(name, "."):
 		return nil, e.hint("did you mean https://%s?", arg)
@@ -200,7 +215,7 @@ func (o *pointOptions) file(g *given, path string) (*selection, error) {
 	}
 	sel, err := readTargets(path, o.named)
 	if err != nil {
-		return nil, explainFile(path, err)
+		return nil, explainProgram(path, explainFile(path, err))
 	}
 	for i, t := range sel.targets {
 		c := *t // the same target may stand elsewhere in the file as a dependency
@@ -210,9 +225,38 @@ func (o *pointOptions) file(g *given, path string) (*selection, error) {
 	return sel, nil
 }
 
-// readTargets reads any kind of file that holds targets: all of them, or the one
-// that is named.
-func readTargets(path, named string) (*selection, error) {
+// explainProgram adds to an error about a file that it may be a server to start.
+func explainProgram(path string, err error) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml", ".json", ".jsonc", ".toml":
+		return err
+	}
+	info, stat := os.Stat(path)
+	if stat != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	const advice = "to start a server, put -- before its command: -- %s"
+	if start, _ := readStart(path); info.Mode()&0o111 != 0 || start == "#!" || start == "MZ" {
+		return hinted(fmt.Errorf("not a configuration but a program: %s", path), advice, path)
+	}
+	return hinted(err, advice, "PROGRAM "+path).hint("a configuration is YAML and ends in .yaml, or is a client's .json or .toml")
+}
+
+// readStart returns the first two bytes of a file, which tell a program.
+func readStart(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var start [2]byte
+	_, err = io.ReadFull(f, start[:])
+	return string(start[:]), err
+}
+
+// readTargets reads any kind of file that holds targets: all of them, or those
+// that are named.
+func readTargets(path string, named []string) (*selection, error) {
 	if clientFile(path) {
 		return readClientTargets(path, named)
 	}
@@ -220,13 +264,18 @@ func readTargets(path, named string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := &selection{targets: slices.Clone(f.Targets), concurrency: f.Concurrency, files: []string{path}}
-	if named != "" {
-		t, err := config.Select(f, named)
+	sel := &selection{targets: slices.Clone(f.Targets), concurrency: f.Concurrency}
+	if len(named) > 0 {
+		sel.targets = nil
+	}
+	for _, name := range named {
+		t, err := config.Select(f, name)
 		if err != nil {
 			return nil, err
 		}
-		sel.targets = []*target.Target{t}
+		if !slices.Contains(sel.targets, t) {
+			sel.targets = append(sel.targets, t)
+		}
 	}
 	return sel, nil
 }
@@ -238,6 +287,23 @@ func clientFile(path string) bool {
 		return true
 	}
 	return false
+}
+
+// selectTargets returns those of the targets that are named.
+func selectTargets(targets []*target.Target, named []string, path string) ([]*target.Target, error) {
+	var all []*target.Target
+	for _, name := range named {
+		found, err := selectTarget(targets, name, path)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range found {
+			if !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all, nil
 }
 
 func selectTarget(targets []*target.Target, name, path string) ([]*target.Target, error) {
@@ -277,7 +343,7 @@ func defaultFiles() []string {
 
 // direct completes a target that stands on the command line.
 func (o *pointOptions) direct(g *given, t *target.Target) (*selection, error) {
-	if o.named != "" && g.byFlag("target") {
+	if len(o.named) > 0 && g.byFlag("target") {
 		return nil, usageErrorf("--target picks from a configuration file, and none was given", "")
 	}
 	var err error
@@ -316,6 +382,7 @@ func (o *pointOptions) directStdio(g *given, t *target.Target) error {
 		}
 	}
 	t.Command.Dir = o.cwd
+	t.Command.ShownArgs = config.ShowArgs(t.Command.Args)
 	for _, assignment := range o.env {
 		name, value, err := pair(assignment, "=")
 		if err != nil {
@@ -371,12 +438,12 @@ func splitCommand(s string) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, usageErrorf("--stdio: the command has an open quote or bracket", s).
-			hint("close it, or put the command after -- where your own shell splits it")
+			hint("close it, or put a backslash before it if it is meant as text")
 	case p.Position >= 0:
 		return nil, usageErrorf(fmt.Sprintf("--stdio: the command holds %q, and no shell is run", operator(s, p.Position)), s).
 			hint("quote it if it is meant as text, or run a shell yourself: --stdio \"sh -c '...'\"")
-	case len(words) == 0:
-		return nil, usageErrorf("--stdio: the command is empty", "")
+	case strings.Join(words, "") == "":
+		return nil, usageErrorf("--stdio is empty", "")
 	}
 	return words, nil
 }

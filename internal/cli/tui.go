@@ -55,7 +55,7 @@ func (e *userError) hint(format string, args ...any) *userError {
 // usageErrorf says what is wrong with a command line, and with which part of it.
 func usageErrorf(what, part string) *userError {
 	if part != "" {
-		what += ": " + plain.Line(part, maxShown)
+		what += ": " + plain.Line(masked(part), maxShown)
 	}
 	return &userError{err: errors.New(what), usage: true}
 }
@@ -76,14 +76,24 @@ func (a *app) fail(err error) {
 	if e := (*userError)(nil); errors.As(err, &e) {
 		hints = e.hints
 	}
-	text := err.Error()
-	if e := (*config.Errors)(nil); errors.As(err, &e) {
-		text = e.Detail()
+	text := a.program + ": " + err.Error()
+	if e := (*config.Errors)(nil); errors.As(err, &e) && len(e.Problems) > 0 {
+		// Each line stands alone as file:line:column, as editors read it.
+		text = fmt.Sprintf("%s: %s in %s\n%s", a.program, counted(len(e.Problems)+e.Omitted, "problem"), e.Problems[0].File, e.Detail())
 	}
-	fmt.Fprintf(a.stderr, "%s: %s\n", a.program, plain.Text(strings.TrimRight(text, "\n"), 64<<10))
+	fmt.Fprintln(a.stderr, plain.Text(strings.TrimRight(text, "\n"), 64<<10))
 	for _, h := range hints {
-		fmt.Fprintf(a.stderr, "hint: %s\n", plain.Line(h, 2*maxShown))
+		a.hint(h)
 	}
+}
+
+func (a *app) hint(text string) { fmt.Fprintf(a.stderr, "hint: %s\n", plain.Line(text, 2*maxShown)) }
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // warn prints something worth knowing that stops nothing.
@@ -115,7 +125,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		if mayHoldSecret(invalid.GetFlag()) {
 			value = ""
 		}
-		out = usageErrorf(fmt.Sprintf("--%s: %v", invalid.GetFlag().Name, invalid.Unwrap()), value)
+		out = usageErrorf(fmt.Sprintf("--%s: %s", invalid.GetFlag().Name, flagText(invalid.GetFlag(), invalid.Unwrap())), value)
 	default:
 		out = usageErrorf(plain.Line(err.Error(), maxShown), "")
 	}
@@ -188,25 +198,54 @@ type progress struct {
 	mu  sync.Mutex
 	w   io.Writer // nil: shows nothing
 	did bool
+	// columns is how wide the terminal is now.
+	columns func() int
 }
 
 func (a *app) newProgress(quiet bool) *progress {
 	if quiet || !terminal(a.stderr) {
 		return &progress{}
 	}
-	return &progress{w: a.stderr}
+	return &progress{w: a.stderr, columns: func() int { return columns(a.stderr) }}
+}
+
+// columns of a terminal, or a width that any has.
+func columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 40
 }
 
 const eraseLine = "\r\x1b[K"
 
-// show replaces the line. It is safe for concurrent use.
+// show replaces the line. It keeps to one row of the terminal, since only that
+// can be erased. It is safe for concurrent use.
 func (p *progress) show(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.w != nil {
 		p.did = true
-		fmt.Fprintf(p.w, "%s%s", eraseLine, plain.Line(fmt.Sprintf(format, args...), 70))
+		fmt.Fprintf(p.w, "%s%s", eraseLine, fit(plain.Line(fmt.Sprintf(format, args...), maxShown), p.columns()-1))
 	}
+}
+
+// fit cuts s to a number of columns. What is not Latin, Greek or the like may
+// take two.
+func fit(s string, columns int) string {
+	used := 0
+	for i, r := range s {
+		used++
+		if r >= 0x1100 {
+			used++
+		}
+		if used > max(columns, 1) {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // done removes the line; later calls of show print nothing.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/render"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 )
@@ -30,11 +31,7 @@ func buildVersion() string {
 
 // versionLine is what --version prints.
 func versionLine(program string) string {
-	v := buildVersion()
-	if v[0] >= '0' && v[0] <= '9' {
-		v = "v" + v
-	}
-	return program + " " + v + "\n"
+	return render.Title(program, buildVersion()) + "\n"
 }
 
 // versionOptions are the flags of version.
@@ -60,9 +57,7 @@ func (a *app) newVersionCommand() *cobra.Command {
 func (a *app) runVersion(o *versionOptions) error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if o.format == render.JSON {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return a.printJSON(struct {
 			Version   string   `json:"version"`
 			Go        string   `json:"go"`
 			Platform  string   `json:"platform"`
@@ -71,6 +66,16 @@ func (a *app) runVersion(o *versionOptions) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s%s %s\nMCP revisions: %s\n",
 		versionLine("mcpvigil"), runtime.Version(), platform, strings.Join(wire.Revisions(), ", "))
+	return err
+}
+
+// printJSON prints v for programs, safe for a terminal.
+func (a *app) printJSON(v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", plain.JSON(data))
 	return err
 }
 

@@ -17,6 +17,8 @@ import (
 type page struct {
 	strings.Builder
 	o Options
+	// whole shows all of a failed command's standard error.
+	whole bool
 }
 
 // The colours of human output, as parameters of the ANSI sequence SGR.
@@ -68,24 +70,24 @@ func human(reports []*probe.Report, o Options) []byte {
 }
 
 func (p *page) title(command string) {
-	title := p.o.Program
-	if title == "" {
-		title = "mcpvigil"
+	program := p.o.Program
+	if program == "" {
+		program = "mcpvigil"
 	}
-	if v := p.o.Version; v != "" {
-		if v[0] >= '0' && v[0] <= '9' {
-			v = "v" + v
-		}
-		title += " " + v
+	p.printf("\n  %s\n", p.colour(bold, strings.TrimSpace(Title(program, p.o.Version)+" "+command)))
+}
+
+// Title is a program's name with its version, such as "mcpvigil v1.2.0". What is
+// no version number, a commit for example, gets no v.
+func Title(program, version string) string {
+	if digits, _, dotted := strings.Cut(version, "."); dotted && strings.Trim(digits, "0123456789") == "" {
+		version = "v" + version
 	}
-	if command != "" {
-		title += " " + command
-	}
-	p.printf("\n  %s\n", p.colour(bold, title))
+	return strings.TrimSpace(program + " " + version)
 }
 
 func (p *page) head(r *probe.Report) {
-	address := fmt.Sprintf("%s -- %s", r.Target.Transport, line(r.Target.Endpoint))
+	address := strings.TrimSuffix(fmt.Sprintf("%s -- %s", r.Target.Transport, line(r.Target.Endpoint)), " -- ")
 	if n := r.Target.Name; n != "" && n != r.Target.Endpoint {
 		address = fmt.Sprintf("%s (%s)", name(n), address)
 	}
@@ -125,6 +127,10 @@ const (
 
 // steps writes a line a step. Hints are left to the advice of doctor.
 func (p *page) steps(r *probe.Report, hints bool) {
+	if len(r.Checks) == 0 {
+		p.printf("\n  %s%s.\n", strings.ToUpper(nothingChecked[:1]), nothingChecked[1:])
+		return
+	}
 	p.printf("\n")
 	width, timeWidth := nameColumn, durationColumn
 	for i := range r.Checks {
@@ -135,14 +141,34 @@ func (p *page) steps(r *probe.Report, hints bool) {
 		c := &r.Checks[i]
 		p.printf("  %s  %s%*s   %s\n", p.mark(c), pad(name(c.Name), width), timeWidth, millis(c.DurationMs), line(c.Message))
 		if !c.Skipped && c.Status != probe.StatusHealthy {
-			p.printf("        %s\n", p.why(c))
-			if hints && c.Hint != "" {
-				p.printf("        hint: %s\n", line(c.Hint))
-			}
+			p.trouble("        ", c, hints)
 		}
 		if p.o.Verbose {
 			p.details(c)
 		}
+	}
+}
+
+// trouble writes under the line of a step that is not healthy what is known of
+// the cause.
+func (p *page) trouble(indent string, c *probe.Result, hints bool) {
+	p.printf("%s%s\n", indent, p.why(c))
+	most := checkTail
+	if p.whole || p.o.Verbose {
+		most = 0
+	}
+	if lines, of := stderrOf(c, most); of > 0 {
+		shown := ""
+		if len(lines) < of {
+			shown = fmt.Sprintf(" (the last %d of %d lines)", len(lines), of)
+		}
+		p.printf("%sstderr%s:\n", indent, shown)
+		for _, l := range lines {
+			p.printf("%s  %s\n", indent, p.colour(dim, "| "+line(l)))
+		}
+	}
+	if hints && c.Hint != "" {
+		p.printf("%shint: %s\n", indent, line(c.Hint))
 	}
 }
 
@@ -163,6 +189,9 @@ func (p *page) details(c *probe.Result) {
 		p.printf("        stages: %s\n", s)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Details)) {
+		if _, of := stderrOf(c, 0); key == "stderr" && of > 0 && !c.Skipped && c.Status != probe.StatusHealthy {
+			continue // it stands there with its lines
+		}
 		value, err := json.Marshal(c.Details[key])
 		if err != nil {
 			value = fmt.Appendf(nil, "%q", err.Error())
@@ -208,6 +237,32 @@ func (p *page) dependencies(r *probe.Report) {
 			kind += ", " + name(string(d.Relationship))
 		}
 		p.printf("    %s  %s (%s)\n", p.status(d.Status), name(d.Name), kind)
+		p.dependencySteps(&d)
+	}
+}
+
+// dependencySteps writes the steps that make a dependency what it is. Those of a
+// dependency of its own are in the words of its step of that name.
+func (p *page) dependencySteps(d *probe.DependencyResult) {
+	if d.Status == probe.StatusHealthy {
+		return
+	}
+	r, told := reportOf(d), false
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		if c.Skipped || c.Status == probe.StatusHealthy {
+			continue
+		}
+		told = true
+		if c == worstStep(r) {
+			p.printf("      %s\n", causeOf(r))
+		} else {
+			p.printf("      %s: %s\n", name(c.Name), line(c.Message))
+		}
+		p.trouble("        ", c, true)
+	}
+	if !told {
+		p.printf("      %s\n", causeOf(r))
 	}
 }
 

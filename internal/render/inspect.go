@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -15,9 +16,10 @@ import (
 // first line of each description; JSON holds the objects as the server sent
 // them, members, order and numbers untouched, in
 //
-//	{"target", "status", "server", "opening", "tools", "resources", "resourceTemplates", "prompts"}
+//	{"target", "status", "failure", "server", "opening", "tools", "resources", "resourceTemplates", "prompts"}
 //
-// with null for what was not listed. Several reports stand in a list as in
+// with null for what was not listed. failure is null, or why the check did not
+// pass: {"name", "status", "reason", "message", "hint"} of the step that failed. Several reports stand in a list as in
 // [Reports]. Other formats are refused.
 func Inspect(w io.Writer, format Format, reports []*probe.Report, o Options) error {
 	var out []byte
@@ -62,9 +64,10 @@ func (p *page) inspect(r *probe.Report) {
 	p.instructions(inv.Opening)
 }
 
-// Bounds of one line of an inventory.
+// Bounds of one line of an inventory. A longer name has a line of its own.
 const (
 	entryColumn      = 24
+	maxEntryColumn   = 40
 	entryDescription = 100
 )
 
@@ -74,18 +77,34 @@ func (p *page) list(heading, key string, entries []json.RawMessage) {
 		return
 	}
 	p.section(fmt.Sprintf("%s (%d)", heading, len(entries)))
+	width := entryColumn
+	for _, raw := range entries {
+		if n := utf8.RuneCountInString(name(entryOf(raw).text(key))); n <= maxEntryColumn {
+			width = max(width, n)
+		}
+	}
 	for _, raw := range entries {
 		e := entryOf(raw)
-		text := e.text("description")
-		if text == "" {
-			text = e.text("title")
+		id, text := name(e.text(key)), p.colour(dim, e.flags())+e.describe(key)
+		if utf8.RuneCountInString(id) > width && text != "" {
+			p.printf("    %s\n", id)
+			id = ""
 		}
-		if n := e.text("name"); key != "name" && n != "" {
-			text = strings.TrimSuffix(n+" -- "+text, " -- ")
-		}
-		text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-		p.printf("    %s  %s%s\n", pad(name(e.text(key)), entryColumn), p.colour(dim, e.flags()), plain.Line(strings.TrimRight(text, "\r "), entryDescription))
+		p.printf("%s\n", strings.TrimRight(fmt.Sprintf("    %s  %s", pad(id, width), text), " "))
 	}
+}
+
+// describe is the first line of what an entry says of itself, safe to show.
+func (e entry) describe(key string) string {
+	text := e.text("description")
+	if text == "" {
+		text = e.text("title")
+	}
+	if n := e.text("name"); key != "name" && n != "" {
+		text = strings.TrimSuffix(n+" -- "+text, " -- ")
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return plain.Line(strings.TrimRight(text, "\r "), entryDescription)
 }
 
 func (p *page) instructions(opening json.RawMessage) {
@@ -168,15 +187,20 @@ func inspectOne(b *bytes.Buffer, r *probe.Report) error {
 	if inv == nil {
 		inv = &probe.Inventory{}
 	}
+	var failure *cause
+	if !r.Passed() {
+		c := causeOf(r)
+		failure = &c
+	}
 	for i, member := range []struct {
 		name  string
 		value any
-	}{{"target", r.Target}, {"status", r.Status}, {"server", r.Server}} {
+	}{{"target", r.Target}, {"status", r.Status}, {"failure", failure}, {"server", r.Server}} {
 		value, err := json.Marshal(member.value)
 		if err != nil {
 			return err
 		}
-		b.WriteByte("{,,"[i])
+		b.WriteByte("{,,,"[i])
 		fmt.Fprintf(b, "%q:%s", member.name, value)
 	}
 	b.WriteString(`,"opening":`)

@@ -95,17 +95,14 @@ func junitSuiteOf(r *probe.Report) junitSuite {
 			junitProperty{"protocolVersion", name(r.Server.ProtocolVersion)})
 	}
 	for i := range r.Checks {
-		c := junitCaseOf(&r.Checks[i], s.Name)
-		s.Tests++
-		switch {
-		case c.Failure != nil:
-			s.Failures++
-		case c.Error != nil:
-			s.Errors++
-		case c.Skipped != nil:
-			s.Skipped++
-		}
-		s.Cases = append(s.Cases, c)
+		s.add(junitCaseOf(&r.Checks[i], s.Name))
+	}
+	if !r.Passed() && s.Failures+s.Errors == 0 {
+		// No step tells the verdict, but a suite must not look well.
+		c := causeOf(r)
+		s.add(junitCaseOf(&probe.Result{
+			Name: "verdict", Status: r.Status, Message: c.String(), Reason: c.Reason, Hint: c.Hint,
+		}, s.Name))
 	}
 	var notes strings.Builder
 	for _, n := range r.Notes {
@@ -115,6 +112,19 @@ func junitSuiteOf(r *probe.Report) junitSuite {
 	return s
 }
 
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
 func junitCaseOf(c *probe.Result, class string) junitCase {
 	out := junitCase{Name: name(c.Name), ClassName: class, Time: seconds(c.DurationMs)}
 	problem := func() *junitProblem {
@@ -122,11 +132,14 @@ func junitCaseOf(c *probe.Result, class string) junitCase {
 		if c.Hint != "" {
 			text += "\nhint: " + line(c.Hint)
 		}
+		if lines, of := stderrOf(c, 0); of > 0 {
+			text += "\nstderr:\n" + strings.Join(lines, "\n")
+		}
 		kind := name(string(c.Reason))
 		if kind == "" {
 			kind = string(c.Status)
 		}
-		return &junitProblem{Type: kind, Message: line(c.Message), Text: plain.Text(text, 4*maxLine)}
+		return &junitProblem{Type: kind, Message: line(c.Message), Text: plain.Text(text, 20*maxLine)}
 	}
 	switch {
 	case c.Skipped:

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,14 @@ func families() []family {
 			"mcpvigil_step_duration_seconds", "How long a step of the check took.",
 			func(r *probe.Report, emit emitter) {
 				eachStep(r, func(c *probe.Result, step string) { emit(float64(c.DurationMs)/1000, "step", step) })
+			},
+		},
+		{
+			"mcpvigil_step_info", "The verdict on a step of the check, and its reason. Always 1.",
+			func(r *probe.Report, emit emitter) {
+				eachStep(r, func(c *probe.Result, step string) {
+					emit(1, "step", step, "status", string(c.Status), "reason", string(c.Reason))
+				})
 			},
 		},
 		{"mcpvigil_tools", "Tools that the server lists.", count(func(s *probe.Surface) *int { return s.Tools })},
@@ -148,7 +157,8 @@ func writeSeries(b *strings.Builder, metric, target string, labels []string, val
 	for i := 0; i+1 < len(labels); i += 2 {
 		fmt.Fprintf(b, `,%s="%s"`, labels[i], label(line(labels[i+1])))
 	}
-	fmt.Fprintf(b, "} %s\n", strconv.FormatFloat(value, 'f', -1, 64))
+	// Microseconds are as fine as anything here is measured.
+	fmt.Fprintf(b, "} %s\n", strconv.FormatFloat(math.Round(value*1e6)/1e6, 'f', -1, 64))
 }
 
 // label escapes a label value, which holds no line ends any more.

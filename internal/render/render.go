@@ -55,6 +55,16 @@ type Options struct {
 	// Verbose adds details, stages, certificate, server and hints of notes to
 	// human output.
 	Verbose bool
+	// Sources says for doctor where each report's target was found, such as the
+	// file of a client. It is as long as the reports, or nil.
+	Sources []string
+}
+
+func (o Options) source(i int) string {
+	if i >= len(o.Sources) {
+		return ""
+	}
+	return o.Sources[i]
 }
 
 // Bounds on what is shown of one text, in runes.

@@ -169,7 +169,7 @@ func hostile() *probe.Report {
 	r := failing(probe.StatusUnhealthy, "evil"+evil, probe.Result{
 		Name: "tools" + evil, DurationMs: 1, Message: "message" + evil, Reason: probe.Reason("reason" + evil), Hint: "hint" + evil,
 		Error:   &probe.Failure{Code: "CODE" + evil, Message: evil},
-		Details: map[string]any{"key" + evil: "value" + evil},
+		Details: map[string]any{"key" + evil: "value" + evil, "stderr": "one" + evil + "\n" + evil},
 	})
 	r.Target.Endpoint = "http://x/" + evil
 	r.Era = "era" + evil
@@ -251,11 +251,243 @@ func TestLayoutOfHealthcheck(t *testing.T) {
 func TestDoctorGolden(t *testing.T) {
 	for i, r := range everything() {
 		var b bytes.Buffer
-		if err := Doctor(&b, r, Options{Version: "0.2.0"}); err != nil {
+		if err := Doctor(&b, []*probe.Report{r}, Options{Version: "0.2.0"}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("doctor-%d-%s.txt", i, r.Status), b.Bytes())
 		visible(t, b.String())
+	}
+}
+
+// TestDoctorOfSeveral: one title, the origin of each target, and a count.
+func TestDoctorOfSeveral(t *testing.T) {
+	var b bytes.Buffer
+	o := Options{Version: "0.2.0", Sources: []string{"/home/a/.cursor/mcp.json (Cursor)", "~/.codex/config.toml (Codex)"}}
+	if err := Doctor(&b, []*probe.Report{healthy(), silent()}, o); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "doctor-several.txt", b.Bytes())
+	if n := strings.Count(b.String(), "mcpvigil v0.2.0 doctor"); n != 1 {
+		t.Errorf("the title stands there %d times", n)
+	}
+}
+
+// silent is a command that wrote why it could not start.
+func silent() *probe.Report {
+	r := failing(probe.StatusUnhealthy, "files", probe.Result{
+		Name: "connect", Dimension: target.Reachability, DurationMs: 12, Message: "the command ended with exit status 1",
+		Reason: "process-ended", Hint: "run it by hand", Error: &probe.Failure{Code: probe.CodeTransport},
+		Details: map[string]any{"stderr": "line 1\nline 2\nline 3\nline 4\nline 5\n    at line 6\nline 7\n"},
+	}, "initialize")
+	r.Target.Transport, r.Target.Endpoint = target.Stdio, "node files.js"
+	return r
+}
+
+// standing is a healthy server on top of r.
+func standing(r *probe.Report, critical bool) *probe.Report {
+	out := healthy()
+	out.Status = r.Status
+	if !critical {
+		out.Status = probe.StatusDegraded
+	}
+	out.Target.Name = "above " + r.Target.Name
+	out.Dependencies = []probe.DependencyResult{{Name: r.Target.Name, Critical: critical, Status: r.Status, Report: r, Checks: r.Checks}}
+	return out
+}
+
+func nothing() *probe.Report {
+	return &probe.Report{Status: probe.StatusUnknown, Timestamp: at(), Target: probe.TargetInfo{Name: "idle", Transport: target.HTTP}}
+}
+
+// TestVerdictIsToldByEveryView: whatever made the verdict, each view says it.
+func TestVerdictIsToldByEveryView(t *testing.T) {
+	late := healthy()
+	late.Status = probe.StatusUnknown
+	late.Checks[4] = probe.Result{Name: "prompts", Status: probe.StatusUnknown, Skipped: true, Message: "the overall timeout was spent", Error: &probe.Failure{Code: probe.CodeOverallTimeout}}
+	named := standing(unhealthy(), true)
+	named.Checks = append(named.Checks, probe.Result{Name: probe.StepDependencies, Status: probe.StatusUnhealthy, Message: "1 dependency check, worst unhealthy", Reason: "dependency"})
+	for want, reports := range map[string][]*probe.Report{
+		"connection refused by 127.0.0.1:9": {standing(unhealthy(), true), standing(unhealthy(), false), standing(standing(unhealthy(), true), true), named},
+		"list of checks is empty":           {nothing(), standing(nothing(), true)},
+		"overall timeout was spent":         {late},
+	} {
+		for _, r := range reports {
+			for view, write := range map[string]func(w io.Writer) error{
+				"human":  func(w io.Writer) error { return Reports(w, Human, []*probe.Report{r}, Options{}) },
+				"doctor": func(w io.Writer) error { return Doctor(w, []*probe.Report{r}, Options{}) },
+				"nagios": func(w io.Writer) error { _, err := io.WriteString(w, Plugin("CRITICAL", []*probe.Report{r})); return err },
+			} {
+				var b bytes.Buffer
+				if err := write(&b); err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("%s of %s does not say %q:\n%s", view, r.Target.Name, want, b.String())
+				}
+			}
+			var b bytes.Buffer
+			if err := Reports(&b, JUnit, []*probe.Report{r}, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if green := strings.Contains(b.String(), `failures="0" errors="0"`); green == (r.Status != probe.StatusDegraded) {
+				t.Errorf("%s is %s, and its suite is green: %v", r.Target.Name, r.Status, green)
+			}
+		}
+	}
+}
+
+func TestDependencyShowsItsSteps(t *testing.T) {
+	var b bytes.Buffer
+	if err := Reports(&b, Human, []*probe.Report{standing(silent(), true)}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"process-ended (TRANSPORT_ERROR)", "hint: run it by hand", "| line 7"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the dependency does not say %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// TestStderrIsABlock: check shows the last lines, doctor and --verbose all.
+func TestStderrIsABlock(t *testing.T) {
+	for _, tt := range []struct {
+		write func(w io.Writer) error
+		lines int
+	}{
+		{func(w io.Writer) error { return Reports(w, Human, []*probe.Report{silent()}, Options{}) }, 5},
+		{func(w io.Writer) error { return Reports(w, Human, []*probe.Report{silent()}, Options{Verbose: true}) }, 7},
+		{func(w io.Writer) error { return Doctor(w, []*probe.Report{silent()}, Options{}) }, 7},
+	} {
+		var b bytes.Buffer
+		if err := tt.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "          | "); n != tt.lines || !strings.Contains(b.String(), "|     at line 6\n") || strings.Contains(b.String(), `\n`) || strings.Contains(b.String(), "000A") {
+			t.Errorf("%d lines, want %d:\n%s", n, tt.lines, b.String())
+		}
+	}
+}
+
+func TestPlugin(t *testing.T) {
+	few := degraded()
+	few.Checks[2].Message = "2 tools | fewer than 3"
+	for want, got := range map[string]string{
+		"OK - 5/5 steps passed, 5 tools, 2 resources, 1 prompt | total=108ms connect=12ms initialize=45ms tools=28ms resources=15ms prompts=8ms":   Plugin("OK", []*probe.Report{healthy()}),
+		"WARNING - tools: 2 tools / fewer than 3 | total=108ms connect=31ms initialize=0.4ms tools=17ms latency=12345ms":                           Plugin("WARNING", []*probe.Report{few}),
+		"CRITICAL - 2 of 3 targets not healthy; dead: connect: connection refused by 127.0.0.1:9 | 'node ./server.js'=108ms search=108ms dead=41ms": Plugin("CRITICAL", []*probe.Report{healthy(), few, unhealthy()}),
+		"OK - 2 targets are healthy | 'node ./server.js'=108ms 'node ./server.js (2)'=108ms":                                                        Plugin("OK", []*probe.Report{healthy(), healthy()}),
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := Plugin("CRITICAL", []*probe.Report{hostile()}); strings.ContainsAny(got, "\n\x1b") || strings.Count(got, "|") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestDoctorExplainsTimeOutsideTheSteps(t *testing.T) {
+	r := healthy()
+	r.TotalMs = 500
+	r.Revisions = degraded().Revisions
+	for total, want := range map[probe.Millis]bool{500: true, 120: false} {
+		r.TotalMs = total
+		var b bytes.Buffer
+		if err := Doctor(&b, []*probe.Report{r}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "outside the steps: 392ms, for trying every revision, starting and ending the command"); got != want {
+			t.Errorf("of %v ms the steps took 108:\n%s", total, b.String())
+		}
+	}
+}
+
+// TestCauseIsToldOnce: beside the verdict and the step.
+func TestCauseIsToldOnce(t *testing.T) {
+	var b bytes.Buffer
+	if err := Doctor(&b, []*probe.Report{unhealthy()}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "connection refused"); n != 2 {
+		t.Errorf("told %d times:\n%s", n, b.String())
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for version, want := range map[string]string{"1.2.0": "x v1.2.0", "276c45d": "x 276c45d", "dev": "x dev", "": "x", "0.2.0-3-gabc": "x v0.2.0-3-gabc", "1e.3": "x 1e.3"} {
+		if got := Title("x", version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
+
+func TestTargetWithoutAddress(t *testing.T) {
+	var b bytes.Buffer
+	if err := Reports(&b, Human, []*probe.Report{nothing()}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "Target: idle (http)\n") {
+		t.Error(b.String())
+	}
+}
+
+// TestInspectSaysWhyItFailed: programs get the step that failed, too.
+func TestInspectSaysWhyItFailed(t *testing.T) {
+	for _, tt := range []struct {
+		report *probe.Report
+		want   map[string]string
+	}{
+		{healthy(), nil},
+		{misconfigured(), map[string]string{
+			"name": "authentication", "status": "misconfigured", "reason": "auth-required",
+			"message": "HTTP 401, a bearer token is asked for", "hint": "give a token with --bearer-env NAME",
+		}},
+	} {
+		var b bytes.Buffer
+		if err := Inspect(&b, JSON, []*probe.Report{tt.report}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Failure map[string]string }
+		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got.Failure); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestInspectColumns(t *testing.T) {
+	long := strings.Repeat("x", 50)
+	r := healthy()
+	r.Inventory = &probe.Inventory{Tools: []json.RawMessage{
+		[]byte(`{"name":"short","description":"S"}`), []byte(`{"name":"` + long[:30] + `","description":"M"}`), []byte(`{"name":"` + long + `","description":"L"}`),
+	}}
+	var b bytes.Buffer
+	if err := Inspect(&b, Human, []*probe.Report{r}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	margin := strings.Repeat(" ", 4)
+	want := margin + "short" + strings.Repeat(" ", 27) + "S\n" + margin + long[:30] + "  M\n" + margin + long + "\n" + strings.Repeat(" ", 36) + "L\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("want\n%s\ngot\n%s", want, b.String())
+	}
+}
+
+func TestPrometheusSaysWhy(t *testing.T) {
+	r := unhealthy()
+	r.TotalMs = 1.23456789
+	var b bytes.Buffer
+	if err := Reports(&b, Prometheus, []*probe.Report{r}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`mcpvigil_step_info{target="dead",step="connect",status="unhealthy",reason="connection-refused"} 1`,
+		`mcpvigil_step_passed{target="dead",step="connect"} 0`, `mcpvigil_check_duration_seconds{target="dead"} 0.001235`,
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
 	}
 }
 
