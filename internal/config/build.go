@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -37,6 +38,8 @@ type builder struct {
 	result *File
 	nodes  map[string]*node // by id
 	all    []*node
+	// noticed is set once it was said that monitor blocks have no effect.
+	noticed bool
 }
 
 // node is a target on its way: its definition, where it is, and its edges.
@@ -76,11 +79,15 @@ func (b *builder) file(conf *fileConfig) *File {
 		}
 	}
 	var roots []*node
+	first := map[string]int{} // lines of names
 	for i, c := range conf.Targets {
 		if c == nil { // its mistake is recorded
 			continue
 		}
-		n := b.node(&c.object, &c.targetFields, "targets["+strconv.Itoa(i)+"]")
+		path := "targets[" + strconv.Itoa(i) + "]"
+		n := b.node(&c.object, &c.targetFields, path)
+		b.named(c, n.target, path, first)
+		b.notice(c, path)
 		roots = append(roots, n)
 		b.result.Targets = append(b.result.Targets, n.target)
 		b.result.Monitors = append(b.result.Monitors, b.monitor(n.target, c.Monitor))
@@ -201,7 +208,44 @@ func (p *part) address() {
 		if u, err := url.Parse(p.t.Endpoint); err != nil || u.Scheme != "stdio" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			p.problem(at, ReasonInvalidEndpoint, "the endpoint of a stdio server is only its label", "write stdio://NAME")
 		}
+		return
 	}
+	if p.t.Problem != nil || p.f.Endpoint == "" || p.opts.Portable && strings.Contains(p.f.Endpoint, "${") {
+		return
+	}
+	alone := target.Target{Endpoint: p.t.Endpoint, Transport: p.t.Transport}
+	if wrong := alone.Validate(); wrong != nil {
+		p.problem(at, wrong.Reason, wrong.Text, endpointHint(p.f.Endpoint, wrong.Hint))
+	}
+}
+
+// endpointHint returns the URL that was probably meant by written, or hint. What
+// may hold a secret is not repeated.
+func endpointHint(written, hint string) string {
+	if strings.ContainsAny(written, "@?#$ ") || LooksSecret(written) {
+		return hint
+	}
+	scheme, rest, ok := strings.Cut(written, "://")
+	if ok {
+		scheme = closest(scheme, []string{"http", "https"})
+	} else {
+		rest = strings.TrimLeft(written, "/")
+		host, _, _ := strings.Cut(rest, "/")
+		name, port, _ := strings.Cut(host, ":")
+		switch {
+		case weburl.Loopback(name):
+			scheme = "http"
+		case strings.Contains(strings.Trim(name, "."), ".") || port != "":
+			scheme = "https"
+		default:
+			scheme = ""
+		}
+	}
+	meant := target.Target{Endpoint: scheme + "://" + rest}
+	if scheme == "" || meant.Validate() != nil {
+		return hint
+	}
+	return "did you mean " + meant.Endpoint + "?"
 }
 
 // expand replaces ${NAME} in s, a value at n.
@@ -503,6 +547,13 @@ func (p *part) stdio(c *mcpConfig) {
 	}
 	if p.t.Transport == target.Stdio {
 		p.t.Command = cmd
+	}
+	if p.opts.Portable || p.t.Problem != nil || s.Command == "" {
+		return
+	}
+	for _, f := range faults(cmd) {
+		at := s.where(f.key)
+		p.warn(p.t, Error{Line: at.Line, Column: at.Column, Path: p.path + ".mcp.stdio." + f.key, Text: f.text, Hint: f.hint})
 	}
 }
 

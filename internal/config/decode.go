@@ -22,6 +22,7 @@ import (
 // collects every mistake.
 type decoder struct {
 	file    string
+	lines   []string
 	errs    []Error
 	omitted int
 	// blocked is set when the file could not be read as far as its structure,
@@ -57,14 +58,14 @@ func (d *decoder) add(e Error) {
 	}
 }
 
-func (d *decoder) errors(data []byte) *Errors {
+func (d *decoder) errors() *Errors {
 	slices.SortStableFunc(d.errs, func(a, b Error) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
 		return a.Column - b.Column
 	})
-	lines := strings.Split(string(data), "\n")
+	lines := d.lines
 	return &Errors{Problems: d.errs, Omitted: d.omitted, line: func(n int) string {
 		if n > len(lines) {
 			return ""
@@ -119,7 +120,11 @@ func (d *decoder) syntax(err error) {
 	var le *yaml.LoadError
 	if errors.As(err, &le) {
 		e.Line, e.Column = le.Mark.Line, le.Mark.Column
+		line, column := d.tabbed(e.Line)
 		switch {
+		case line > 0:
+			e.Line, e.Column = line, column
+			e.Text, e.Hint = "a tab stands in the indentation, where YAML takes only spaces", "replace it by spaces"
 		case strings.HasPrefix(le.Message, "unknown anchor"):
 			e.Text, e.Hint = "an alias (*name) refers to an anchor that was not defined", "define it earlier with &name, or put the text in quotes"
 		case strings.HasPrefix(le.Message, "exceeded max depth"):
@@ -133,10 +138,25 @@ func (d *decoder) syntax(err error) {
 	d.add(e)
 }
 
-// decode fills out, a pointer to a type of definition.go, from n.
-func (d *decoder) decode(n *yaml.Node, out any) {
-	v := reflect.ValueOf(out).Elem()
-	d.value(n, &rule{kind: kindObject, object: ruler{}.objectOf(v.Type())}, v)
+// tabbed returns where a tab stands in the indentation of line n, or of the
+// nearest line above it that has text, since the parser may notice only behind
+// it. It returns zeros when there is none.
+func (d *decoder) tabbed(n int) (line, column int) {
+	for at := min(n, len(d.lines)); at > 0 && at > n-20; at-- {
+		text := strings.TrimLeft(d.lines[at-1], " \t")
+		if tab := strings.IndexByte(d.lines[at-1][:len(d.lines[at-1])-len(text)], '\t'); tab >= 0 {
+			return at, tab + 1
+		}
+		if at < n && strings.TrimSpace(text) != "" {
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// decode fills out from n, the mapping of a whole file.
+func (d *decoder) decode(n *yaml.Node, out *fileConfig) {
+	d.value(n, &rule{kind: kindObject, object: fileRule()}, reflect.ValueOf(out).Elem())
 }
 
 // in runs f with name added to the path.

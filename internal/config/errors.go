@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -168,8 +169,9 @@ func mask(line string, n int) string {
 	return head + notShown
 }
 
-// publicKeys are the keys whose values never hold a secret.
-func publicKeys() map[string]bool {
+// publicKeys are the keys whose values never hold a secret. Nobody may modify
+// the map.
+var publicKeys = sync.OnceValue(func() map[string]bool {
 	public := map[string]bool{}
 	var walk func(o *objectRule)
 	seen := map[*objectRule]bool{}
@@ -193,7 +195,7 @@ func publicKeys() map[string]bool {
 	walk(fileRule())
 	delete(public, "auth")
 	return public
-}
+})
 
 var pathKey = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -227,8 +228,9 @@ func bound(text string, k kind) *float64 {
 	return &v
 }
 
-// fileRule returns the rule of a whole file.
-func fileRule() *objectRule { return ruler{}.objectOf(reflect.TypeFor[fileConfig]()) }
+// fileRule returns the rule of a whole file, which nobody may modify. It is
+// derived once, since that takes longer than to read a file.
+var fileRule = sync.OnceValue(func() *objectRule { return ruler{}.objectOf(reflect.TypeFor[fileConfig]()) })
 
 // want describes a valid value, to complete "must be".
 func (r *rule) want() string {
