@@ -252,7 +252,7 @@ func TestDesignWorstWins(t *testing.T) {
 			tgt := srv.Target()
 			first(srv, tgt)
 			second(srv, tgt)
-			r := check(t, tgt, probe.Options{Limits: probe.Limits{ResponseBytes: 2000}})
+			r := check(t, tgt, probe.Options{Limits: target.Limits{ResponseBytes: 2000}})
 			sound(t, r)
 			if expected := a.Worse(b); r.Status != expected {
 				t.Errorf("%s and %s gave %s, want %s:\n%s", a, b, r.Status, expected, describe(r))

@@ -335,7 +335,7 @@ func TestFieldA14Compressed(t *testing.T) {
 	verify(t, check(t, srv.Target(), probe.Options{}), want{})
 
 	srv.On("tools/list", zip(2<<20))
-	r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{ResponseBytes: 1 << 20}})
+	r := check(t, srv.Target(), probe.Options{Limits: target.Limits{ResponseBytes: 1 << 20}})
 	verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "response-too-large"})
 }
 

@@ -416,7 +416,7 @@ func TestFieldC13FreshCursorsForEver(t *testing.T) {
 			srv.On("tools/list", func(x *fakemcp.Exchange) {
 				x.Result(fmt.Sprintf(`{"tools":[%s],"nextCursor":"c%d"}`, tools, x.Seq))
 			})
-			r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{Pages: 5}})
+			r := check(t, srv.Target(), probe.Options{Limits: target.Limits{Pages: 5}})
 			verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "pagination-limit", text: []string{"5"}})
 			if n := srv.Count("tools/list"); n != 5 {
 				t.Errorf("tools/list was sent %d times", n)
@@ -436,10 +436,10 @@ func TestFieldC13PagesToTheirEnd(t *testing.T) {
 	for name, cfg := range map[string]fakemcp.Config{"legacy": {}, "modern": {Era: fakemcp.Modern}} {
 		cfg.Tools, cfg.PageSize = fakemcp.ManyTools(50), 10
 		srv := fakemcp.New(t, cfg)
-		r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{Pages: 5}})
+		r := check(t, srv.Target(), probe.Options{Limits: target.Limits{Pages: 5}})
 		verify(t, r, want{})
 		toolCount(t, r, 50)
-		r = check(t, srv.Target(), probe.Options{Limits: probe.Limits{Entries: 49}})
+		r = check(t, srv.Target(), probe.Options{Limits: target.Limits{Entries: 49}})
 		verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "entry-limit", text: []string{"49"}})
 		if r.Era != name {
 			t.Errorf("era is %s", r.Era)

@@ -35,9 +35,9 @@ func (r *run) configure(ctx context.Context) bool {
 		Client: wire.Implementation{Name: firstSet(r.o.Client.Name, "mcpvigil"), Version: firstSet(r.o.Client.Version, moduleVersion())},
 		Pin:    r.t.ProtocolVersion,
 		Limits: wire.Limits{
-			ResponseBytes: firstSet(r.o.Limits.ResponseBytes, DefaultResponseBytes),
-			Pages:         firstSet(r.o.Limits.Pages, DefaultPages),
-			Entries:       firstSet(r.o.Limits.Entries, DefaultEntries),
+			ResponseBytes: firstSet(r.o.Limits.ResponseBytes, r.t.Limits.ResponseBytes, DefaultResponseBytes),
+			Pages:         firstSet(r.o.Limits.Pages, r.t.Limits.Pages, DefaultPages),
+			Entries:       firstSet(r.o.Limits.Entries, r.t.Limits.Entries, DefaultEntries),
 		},
 		Budget:  r.budgets.of(target.Protocol),
 		First:   r.budgets.of(target.Reachability),

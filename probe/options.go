@@ -51,8 +51,9 @@ type Options struct {
 	Diagnose bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver
-	// Limits bound what is read from a server.
-	Limits Limits
+	// Limits bound what is read from a server. Zero values: the target's, then
+	// the defaults.
+	Limits target.Limits
 	// Progress, when not nil, is called before each step starts, from the
 	// goroutine of the check.
 	Progress func(step string)
@@ -65,15 +66,6 @@ type Client struct {
 	// UserAgent is the HTTP User-Agent. Empty: derived from Name and Version,
 	// with a link that explains the traffic.
 	UserAgent string
-}
-
-// Limits bound what is read from a server. Over a limit the step is unknown,
-// never unhealthy. Zero values: the defaults.
-type Limits struct {
-	// ResponseBytes bounds one response, after decoding, with its resumptions.
-	ResponseBytes int64
-	// Pages and Entries bound one inventory.
-	Pages, Entries int
 }
 
 // Resolver looks up addresses; [net.Resolver] is one.

@@ -94,6 +94,8 @@ type Target struct {
 	HeadReachability bool
 	// Budgets bound the work. Zero values: the defaults of the check.
 	Budgets Budgets
+	// Limits bound what is read. Zero values: the defaults of the check.
+	Limits Limits
 	// Dependencies are targets that this one stands on. The same pointer
 	// reached twice in a run is the same node and is checked once.
 	Dependencies []Dependency
@@ -192,6 +194,16 @@ type Budgets struct {
 	// byte, is tried again; RetryDelay is the pause before each try.
 	Retries    int
 	RetryDelay time.Duration
+}
+
+// Limits bound what is read from a server. Over a limit a step is unknown, never
+// unhealthy.
+type Limits struct {
+	// ResponseBytes bounds one response, after decoding, with its resumptions;
+	// for stdio, one line.
+	ResponseBytes int64
+	// Pages and Entries bound one inventory.
+	Pages, Entries int
 }
 
 // Relationship says what a dependency is to the target that names it.

@@ -221,20 +221,6 @@ func (c *stdioConn) firstAfter() time.Duration {
 	}
 }
 
-// done is closed when no more answers will come: the process has ended, or it
-// closed its standard output.
-func (c *stdioConn) done() <-chan struct{} { return c.lost }
-
-// exitText says how the connection was lost, "" while it is not.
-func (c *stdioConn) exitText() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ending == nil {
-		return ""
-	}
-	return c.ending.Text
-}
-
 // stderrTail is the end of what the server wrote to its standard error, at most
 // 10 lines, redacted and safe to show.
 func (c *stdioConn) stderrTail() string {
