@@ -57,6 +57,10 @@ test: test-deps ## Install what the tests need, run them all, then each fuzz tar
 	CGO_ENABLED=1 $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
 	GO='$(GO)' scripts/fuzz.sh 10
 
+.PHONY: conformance
+conformance: test-deps ## Run the official conformance suite alone, and print what passes
+	@$(GO) test -count 1 -v ./test/conformance
+
 .PHONY: system-deps
 system-deps:
 	@scripts/system-deps.sh
@@ -80,7 +84,8 @@ tools: ## Build the linters and the test runner into .tools
 		$(GO) build -C tools $(BUILDFLAGS) -o $(TOOLS)/ tool
 
 .PHONY: bench
-bench: ## Run all benchmarks (BENCHTIME=1s)
+bench: ## Compare a check with bare net/http and the Go SDK, then run all benchmarks (BENCHTIME=1s)
+	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot)$$' ./test/bench | grep -Ev '^(===|---|PASS)'
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 .PHONY: soak

@@ -25,13 +25,18 @@ func (r *run) call(ctx context.Context) {
 	if c == nil || r.t.Checks != nil && !r.t.Judges(target.Functional) {
 		return
 	}
-	if r.barred == "" && r.listings[wire.Tools] == nil && r.session != nil && r.session.Declares("tools") {
-		r.barred = StepTools
-	}
 	if !r.ready(ctx, StepCall) {
 		return
 	}
 	r.begin(StepCall)
+	switch listed := r.report.Result(StepTools); {
+	case r.skips(StepTools):
+		r.fail(StepCall, failure{reason: reasonInvalidCall, text: "the functional call needs the list of tools, which is left out", hint: "do not skip tools"})
+		return
+	case listed != nil && !listed.Skipped && r.listings[wire.Tools] == nil && r.session.Declares("tools"):
+		r.skip(StepCall, "not run, because "+StepTools+" failed", false)
+		return
+	}
 	tool, refused := r.callable(c)
 	if refused != nil {
 		r.fail(StepCall, *refused)
@@ -155,7 +160,7 @@ func badBlock(v rawjson.Value) string {
 	case "resource":
 		return badResource(v.Get("resource"))
 	default:
-		return fmt.Sprintf("has the unknown type %q", plain.Line(kind, 40))
+		return fmt.Sprintf("has the unknown type \"%s\"", plain.Line(kind, maxText))
 	}
 }
 
@@ -219,7 +224,7 @@ func breakingPoint(e *jsonschema.ValidationError) string {
 	if at == "" {
 		at = "its root"
 	}
-	return plain.Line(at, 120) + " (" + plain.Line(rawjson.Pointer(e.ErrorKind.KeywordPath()...), 60) + ")"
+	return plain.Line(at, maxText) + " (" + plain.Line(rawjson.Pointer(e.ErrorKind.KeywordPath()...), 60) + ")"
 }
 
 // noLoader refuses to load a schema from anywhere.

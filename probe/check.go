@@ -17,9 +17,15 @@ import (
 //
 // Dependencies of t are not checked; see [CheckAll].
 func Check(ctx context.Context, t *target.Target, o Options) *Report {
-	report := attempt(ctx, t, o)
+	if t == nil {
+		t = &target.Target{Problem: &target.Problem{Reason: "invalid-target", Text: "there is no target", Hint: "give one"}}
+	}
+	b := settleBudgets(t, o)
+	ctx, clock := startClock(ctx, b.overall)
+	defer clock.stop()
+	report := attempt(ctx, clock, t, o)
 	for range t.Budgets.Retries {
-		if !neverAnswered(report) || ctx.Err() != nil {
+		if !neverAnswered(report) {
 			break
 		}
 		pause := time.NewTimer(t.Budgets.RetryDelay)
@@ -29,7 +35,7 @@ func Check(ctx context.Context, t *target.Target, o Options) *Report {
 			return report
 		case <-pause.C:
 		}
-		report = attempt(ctx, t, o)
+		report = attempt(ctx, clock, t, o)
 	}
 	return report
 }
@@ -38,13 +44,13 @@ func Check(ctx context.Context, t *target.Target, o Options) *Report {
 // reached and sent no byte.
 func neverAnswered(r *Report) bool {
 	c := r.Result(StepConnect)
-	return c != nil && !c.Skipped && c.Status == StatusUnhealthy
+	return c != nil && !c.Skipped && c.Status == StatusUnhealthy && !r.answered
 }
 
 // attempt is one check with one connection. A panic, ours or that of a custom
 // check's formatting, becomes a report: a monitor must outlive its checks.
-func attempt(ctx context.Context, t *target.Target, o Options) (report *Report) {
-	r := newRun(t, o)
+func attempt(ctx context.Context, clock *clock, t *target.Target, o Options) (report *Report) {
+	r := newRun(t, o, clock)
 	defer func() {
 		if p := recover(); p != nil {
 			r.fail(StepConfiguration, failure{reason: reasonInternal, text: "the check itself failed: " + plain.Line(fmt.Sprint(p), 200)})

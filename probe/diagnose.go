@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -23,7 +24,7 @@ func (r *run) diagnose(ctx context.Context) {
 		}
 		r.lookForLegacySSE(ctx)
 	}
-	if r.o.Revisions && (r.session != nil || r.barred == StepInitialize) {
+	if opened := r.report.Result(StepInitialize); r.o.Revisions && opened != nil && !opened.Skipped && opened.Status != StatusMisconfigured {
 		r.report.Revisions = r.tryRevisions(ctx)
 	}
 }
@@ -38,7 +39,7 @@ func (r *run) lookForLegacySSE(ctx context.Context) {
 	if wire.LookForLegacySSE(ctx, hc, r.config) {
 		res.Status, res.Reason = StatusMisconfigured, Reason(wire.ReasonLegacySSE)
 		res.Message = "the endpoint speaks the HTTP+SSE transport of 2024-11-05, not Streamable HTTP"
-		res.Hint = fmt.Sprintf("check it with --sse %s (transport: sse)", plain.Line(target.RedactURL(r.t.Endpoint), 300))
+		res.Hint = fmt.Sprintf("check it with --sse %s (transport: sse)", plain.Line(weburl.RedactText(r.t.Endpoint), 300))
 		res.Error.Message = res.Message
 	}
 }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"net/url"
 	"sort"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func (r *run) firstResponse() (time.Duration, bool) {
 func (r *run) takeEvidence() {
 	for _, x := range r.log.Exchanges() {
 		e := Exchange{
-			Step: x.Step, Method: x.Method, HTTPMethod: x.HTTPMethod, URL: plain.Line(r.redact.String(x.URL), 400),
+			Step: stepOf(x), Method: x.Method, HTTPMethod: x.HTTPMethod, URL: plain.Line(r.redact.String(x.URL), 400),
 			Status: x.Status, ContentType: x.ContentType, Duration: x.Duration, Bytes: x.Bytes,
 		}
 		if x.Stages != nil {
@@ -94,6 +93,16 @@ func (r *run) takeEvidence() {
 		r.report.Evidence = append(r.report.Evidence, e)
 		r.takeCertificate(x)
 	}
+}
+
+// stepOf names the step an exchange belongs to. The opening as a whole decides
+// connect, authentication and initialize; its messages are listed as the last.
+func stepOf(x wire.Exchange) string {
+	switch x.Method {
+	case "server/discover", "initialize", "notifications/initialized":
+		return StepInitialize
+	}
+	return x.Step
 }
 
 func (r *run) takeCertificate(x wire.Exchange) {
@@ -119,6 +128,7 @@ func (r *run) takeCertificate(x wire.Exchange) {
 // credential refer to variables, and the values of a query are left out.
 func curl(x wire.Exchange) string {
 	var b strings.Builder
+	b.Grow(512 + len(x.Body))
 	b.WriteString("curl -sS -i")
 	if x.HTTPMethod != "POST" {
 		b.WriteString(" -X " + x.HTTPMethod)
@@ -132,22 +142,30 @@ func curl(x wire.Exchange) string {
 	sort.Strings(names)
 	for _, name := range names {
 		for _, value := range x.Header[name] {
-			b.WriteString(" -H " + shellQuote(name+": "+value))
+			b.WriteString(" -H ")
+			shellQuote(&b, name, ": ", value)
 		}
 	}
 	for _, name := range x.SecretHeaders {
 		b.WriteString(` -H "` + name + ": $" + variableFor(name) + `"`)
 	}
 	if len(x.Body) > 0 {
-		b.WriteString(" --data-raw " + shellQuote(string(x.Body)))
+		b.WriteString(" --data-raw ")
+		shellQuote(&b, string(x.Body))
 	}
-	if u, err := url.Parse(x.URL); err == nil {
-		b.WriteString(" " + shellQuote(u.String()))
-	}
+	b.WriteString(" ")
+	shellQuote(&b, x.URL)
 	return b.String()
 }
 
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote writes parts as one word of a POSIX shell.
+func shellQuote(b *strings.Builder, parts ...string) {
+	b.WriteByte('\'')
+	for _, part := range parts {
+		b.WriteString(strings.ReplaceAll(part, "'", `'\''`))
+	}
+	b.WriteByte('\'')
+}
 
 // variableFor turns a header name into the name of a variable to fill in.
 func variableFor(header string) string {

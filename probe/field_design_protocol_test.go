@@ -584,7 +584,7 @@ func TestDesignResume(t *testing.T) {
 		big := first
 		big.Body = filler + big.Body
 		srv := interruptedStream(t, fakemcp.Config{}, big, fakemcp.Events(filler, "data: "+listed+"\n\n"))
-		r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{ResponseBytes: 1000}})
+		r := check(t, srv.Target(), probe.Options{Limits: target.Limits{ResponseBytes: 1000}})
 		verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "response-too-large"})
 	})
 }

@@ -252,7 +252,7 @@ func TestDesignWorstWins(t *testing.T) {
 			tgt := srv.Target()
 			first(srv, tgt)
 			second(srv, tgt)
-			r := check(t, tgt, probe.Options{Limits: probe.Limits{ResponseBytes: 2000}})
+			r := check(t, tgt, probe.Options{Limits: target.Limits{ResponseBytes: 2000}})
 			sound(t, r)
 			if expected := a.Worse(b); r.Status != expected {
 				t.Errorf("%s and %s gave %s, want %s:\n%s", a, b, r.Status, expected, describe(r))
@@ -280,6 +280,9 @@ func TestDesignSteps(t *testing.T) {
 	}
 	if !slices.Equal(progress, []string{probe.StepConnect, probe.StepInitialize, probe.StepResources, probe.StepPrompts}) {
 		t.Errorf("progress: %v", progress)
+	}
+	if s := r.Surface; s == nil || s.Resources == nil || s.ResourceTemplates == nil || s.Prompts == nil {
+		t.Fatalf("surface: %+v", s)
 	}
 	if s := r.Surface; s.Tools != nil || *s.Resources != 1 || *s.ResourceTemplates != 1 || *s.Prompts != 1 {
 		t.Errorf("surface: %+v", s)

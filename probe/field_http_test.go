@@ -111,14 +111,15 @@ func TestFieldA5WebPage(t *testing.T) {
 		if strings.Contains(describe(r), "secret-body-text") {
 			t.Error("the page's body was quoted")
 		}
-		if srv.Count("initialize") > 1 {
-			t.Errorf("initialize was sent %d times to a web page", srv.Count("initialize"))
+		for _, q := range srv.Requests() {
+			if q.Method == "initialize" {
+				t.Errorf("a page was asked to %s", q.Method)
+			}
 		}
 	})
 	t.Run("the other slash form", func(t *testing.T) {
 		srv, tgt := page(html)
-		r := check(t, tgt, probe.Options{Diagnose: true})
-		srv.Allow("get")
+		r := check(t, tgt, probe.Options{})
 		verify(t, r, want{status: probe.StatusMisconfigured, reason: "not-mcp-endpoint", hint: []string{srv.URL + "/"}})
 	})
 	t.Run("without end", func(t *testing.T) {
@@ -334,7 +335,7 @@ func TestFieldA14Compressed(t *testing.T) {
 	verify(t, check(t, srv.Target(), probe.Options{}), want{})
 
 	srv.On("tools/list", zip(2<<20))
-	r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{ResponseBytes: 1 << 20}})
+	r := check(t, srv.Target(), probe.Options{Limits: target.Limits{ResponseBytes: 1 << 20}})
 	verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "response-too-large"})
 }
 
@@ -620,6 +621,67 @@ func TestFieldA27HeldBack(t *testing.T) {
 	})
 }
 
+// TestFieldA27NoEvent is a stream on which something arrives, and never an
+// event: the server, or what stands before it, hangs.
+func TestFieldA27NoEvent(t *testing.T) {
+	t.Parallel()
+	srv := fakemcp.New(t, fakemcp.Config{Era: fakemcp.Modern})
+	srv.On("tools/list", fakemcp.Respond(fakemcp.Response{
+		Type: "text/event-stream", Body: strings.Repeat(": keep-alive\n\n", 100), Chunk: 14, Pause: 100 * time.Millisecond,
+	}))
+	verify(t, check(t, srv.Target(), short()), want{status: probe.StatusUnhealthy, step: probe.StepTools, reason: "sse-stalled", code: probe.CodeCheckTimeout})
+}
+
+func TestFieldAnswersWithoutEnd(t *testing.T) {
+	t.Parallel()
+	tooLarge := want{status: probe.StatusUnknown, step: probe.StepTools, reason: "response-too-large"}
+	partial := want{status: probe.StatusUnknown, step: probe.StepTools, reason: "partial-response", code: probe.CodeCheckTimeout}
+	big := strings.Repeat(" ", 2<<20)
+	for name, tc := range map[string]struct {
+		answer fakemcp.Response
+		want   want
+	}{
+		"JSON":           {fakemcp.Response{Type: "application/json", Body: `{"jsonrpc"` + big, Hold: true}, tooLarge},
+		"one event":      {fakemcp.Response{Type: "text/event-stream", Body: "data: " + big, Hold: true}, tooLarge},
+		"many events":    {fakemcp.Response{Type: "text/event-stream", Body: strings.Repeat(fakemcp.Event(logMessage), 20_000), Hold: true}, tooLarge},
+		"many comments":  {fakemcp.Response{Type: "text/event-stream", Body: strings.Repeat(": x\n\n", 300_000), Hold: true}, tooLarge},
+		"dripping JSON":  {fakemcp.Response{Type: "application/json", Body: `{"jsonrpc":"2.0","id":$ID` + big[:1000], Chunk: 10, Pause: 50 * time.Millisecond}, partial},
+		"dripping event": {fakemcp.Response{Type: "text/event-stream", Body: "data: {" + big[:1000], Chunk: 10, Pause: 50 * time.Millisecond}, partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := fakemcp.New(t, fakemcp.Config{Era: fakemcp.Modern})
+			srv.On("tools/list", fakemcp.Respond(tc.answer))
+			o := short()
+			o.Limits.ResponseBytes = 1 << 20
+			if tc.want.reason == "response-too-large" {
+				o.CheckTimeout, o.Timeout = 0, 0 // bounded by bytes alone
+			}
+			verify(t, check(t, srv.Target(), o), tc.want)
+		})
+	}
+}
+
+func TestFieldHeadersWithoutEnd(t *testing.T) {
+	t.Parallel()
+	srv := fakemcp.New(t, fakemcp.Config{Era: fakemcp.Modern})
+	srv.On("tools/list", fakemcp.Bytes("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX: "+strings.Repeat("x", 20<<20)))
+	r := check(t, srv.Target(), probe.Options{})
+	sound(t, r)
+	if step(t, r, probe.StepTools).Passed {
+		t.Errorf("report:\n%s", describe(r))
+	}
+}
+
+func TestFieldLocalhost(t *testing.T) {
+	t.Parallel()
+	srv := fakemcp.New(t, fakemcp.Config{}) // on 127.0.0.1 only
+	verify(t, check(t, srv.TargetAs("localhost"), probe.Options{}), want{})
+	names := fakemcp.NewResolver()
+	names.Set("localhost", "::1", "127.0.0.1")
+	verify(t, check(t, srv.TargetAs("localhost"), probe.Options{Resolver: names}), want{})
+}
+
 func TestFieldA27SilentGet(t *testing.T) {
 	t.Parallel()
 	srv := fakemcp.New(t, fakemcp.Config{})
@@ -694,8 +756,10 @@ func TestFieldG1HeadNeverAnswered(t *testing.T) {
 	srv := fakemcp.New(t, fakemcp.Config{})
 	srv.OnHTTP("HEAD", fakemcp.Hang())
 	srv.Allow("head")
-	verify(t, probe.Ping(t.Context(), srv.Target(), probe.Options{}), want{})
-
+	t.Run("ping", func(t *testing.T) {
+		t.Parallel()
+		verify(t, probe.Ping(t.Context(), srv.Target(), probe.Options{}), want{})
+	})
 	tgt := srv.Target()
 	tgt.HeadReachability = true
 	r := check(t, tgt, probe.Options{})
@@ -720,7 +784,10 @@ func TestFieldG7SlowServer(t *testing.T) {
 	slow.On("tools/list", fakemcp.Gated(gate, fakemcp.Default()))
 	o := short()
 	reports := probe.CheckAll(t.Context(), []*target.Target{slow.Target(), fast.Target()}, 2, o)
-	verify(t, reports[0], want{status: probe.StatusUnhealthy, step: probe.StepTools, reason: "timeout", code: probe.CodeCheckTimeout})
+	verify(t, reports[0], want{
+		status: probe.StatusUnhealthy, step: probe.StepTools, reason: "timeout", code: probe.CodeCheckTimeout,
+		text: []string{"tools/list", "700"}, // the phase and the budget
+	})
 	verify(t, reports[1], want{})
 	gate.Open()
 	verify(t, check(t, slow.Target(), probe.Options{}), want{})

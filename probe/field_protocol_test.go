@@ -191,11 +191,18 @@ func TestFieldC5fAuthIsNoProofOfAge(t *testing.T) {
 func TestFieldC8SilenceOnStdio(t *testing.T) {
 	t.Parallel()
 	proc := fakemcp.Stdio(t, fakemcp.Script{Replies: map[string]fakemcp.Reply{"server/discover": {Silent: true}}})
-	o := probe.Options{CheckTimeout: 1200 * time.Millisecond}
+	o := probe.Options{CheckTimeout: 3 * time.Second}
 	r := check(t, proc.Target(), o)
 	verify(t, r, want{anyNotes: true})
 	revisionIs(t, r, "legacy", "2025-11-25")
 	toolCount(t, r, 2)
+	asked, offered := proc.Times("server/discover"), proc.Times("initialize")
+	if len(asked) != 1 || len(offered) != 1 {
+		t.Fatalf("messages: %v", proc.Methods())
+	}
+	if waited := offered[0].Sub(asked[0]); waited < time.Second || waited > 2800*time.Millisecond {
+		t.Errorf("initialize came %s after server/discover, half of the budget is 1.5 s", waited)
+	}
 	if n := proc.Starts(); n != 1 {
 		t.Errorf("the server was started %d times", n)
 	}
@@ -381,6 +388,14 @@ func TestFieldC13PaginationLoop(t *testing.T) {
 			t.Errorf("tools/list was sent %d times", n)
 		}
 	})
+	t.Run("and nothing usable", func(t *testing.T) {
+		srv := fakemcp.New(t, fakemcp.Config{})
+		srv.On("tools/list", fakemcp.Result(`{"tools":[],"nextCursor":"abc"}`))
+		verify(t, check(t, srv.Target(), probe.Options{}), want{status: probe.StatusUnhealthy, step: probe.StepTools, reason: "pagination-loop"})
+		if n := srv.Count("tools/list"); n != 2 {
+			t.Errorf("tools/list was sent %d times", n)
+		}
+	})
 	t.Run("the empty cursor leads on", func(t *testing.T) {
 		srv := fakemcp.New(t, fakemcp.Config{})
 		srv.On("tools/list", fakemcp.Sequence(
@@ -401,7 +416,7 @@ func TestFieldC13FreshCursorsForEver(t *testing.T) {
 			srv.On("tools/list", func(x *fakemcp.Exchange) {
 				x.Result(fmt.Sprintf(`{"tools":[%s],"nextCursor":"c%d"}`, tools, x.Seq))
 			})
-			r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{Pages: 5}})
+			r := check(t, srv.Target(), probe.Options{Limits: target.Limits{Pages: 5}})
 			verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "pagination-limit", text: []string{"5"}})
 			if n := srv.Count("tools/list"); n != 5 {
 				t.Errorf("tools/list was sent %d times", n)
@@ -421,10 +436,10 @@ func TestFieldC13PagesToTheirEnd(t *testing.T) {
 	for name, cfg := range map[string]fakemcp.Config{"legacy": {}, "modern": {Era: fakemcp.Modern}} {
 		cfg.Tools, cfg.PageSize = fakemcp.ManyTools(50), 10
 		srv := fakemcp.New(t, cfg)
-		r := check(t, srv.Target(), probe.Options{Limits: probe.Limits{Pages: 5}})
+		r := check(t, srv.Target(), probe.Options{Limits: target.Limits{Pages: 5}})
 		verify(t, r, want{})
 		toolCount(t, r, 50)
-		r = check(t, srv.Target(), probe.Options{Limits: probe.Limits{Entries: 49}})
+		r = check(t, srv.Target(), probe.Options{Limits: target.Limits{Entries: 49}})
 		verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "entry-limit", text: []string{"49"}})
 		if r.Era != name {
 			t.Errorf("era is %s", r.Era)

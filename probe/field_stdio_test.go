@@ -72,7 +72,7 @@ func TestFieldB3LongLines(t *testing.T) {
 	r = check(t, padded(5<<20).Target(), probe.Options{})
 	verify(t, r, want{status: probe.StatusUnknown, step: probe.StepTools, reason: "response-too-large", text: []string{"4"}})
 
-	r = check(t, padded(5<<20).Target(), probe.Options{Limits: probe.Limits{ResponseBytes: 8 << 20}})
+	r = check(t, padded(5<<20).Target(), probe.Options{Limits: target.Limits{ResponseBytes: 8 << 20}})
 	verify(t, r, want{})
 }
 

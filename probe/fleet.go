@@ -2,6 +2,9 @@ package probe
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpvigil/mcpvigil/target"
@@ -20,6 +23,8 @@ func CheckAll(ctx context.Context, targets []*target.Target, concurrency int, o 
 	if concurrency <= 0 {
 		concurrency = DefaultConcurrency
 	}
+	forDependencies := o
+	forDependencies.Expect, forDependencies.Skip, forDependencies.Custom = target.Expectations{}, nil, nil
 	nodes := reachable(targets)
 	own := make([]*Report, len(nodes))
 	turn := make(chan struct{}, concurrency)
@@ -28,7 +33,11 @@ func CheckAll(ctx context.Context, targets []*target.Target, concurrency int, o 
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			own[i] = Check(ctx, t, o)
+			if slices.Contains(targets, t) {
+				own[i] = Check(ctx, t, o)
+			} else {
+				own[i] = Check(ctx, t, forDependencies)
+			}
 		})
 	}
 	wg.Wait()
@@ -83,7 +92,7 @@ func (g graph) report(t *target.Target, above []*target.Target) *Report {
 	above = append(above, t)
 	contribution := StatusHealthy
 	for _, d := range t.Dependencies {
-		if d.Target == nil || contains(above, d.Target) {
+		if d.Target == nil || slices.Contains(above, d.Target) {
 			continue
 		}
 		sub := g.report(d.Target, above)
@@ -93,21 +102,12 @@ func (g graph) report(t *target.Target, above []*target.Target) *Report {
 			Status: sub.Status, Report: sub, Checks: sub.Checks,
 		})
 	}
-	if t.Checks != nil && t.Judges(target.DependencyDimension) {
+	if contribution != StatusHealthy || t.Checks != nil && t.Judges(target.DependencyDimension) {
 		rep.addDependencyStep(contribution)
 	}
 	rep.Status = rep.Status.Worse(contribution)
 	g.whole[t] = rep
 	return rep
-}
-
-func contains(all []*target.Target, t *target.Target) bool {
-	for _, a := range all {
-		if a == t {
-			return true
-		}
-	}
-	return false
 }
 
 // contributes says what a dependency's status makes of a target that stands on
@@ -126,15 +126,43 @@ func contributes(s Status, critical bool) Status {
 	}
 }
 
+// addDependencyStep says what the dependencies make of the target.
 func (r *Report) addDependencyStep(s Status) {
-	res := Result{Name: StepDependencies, Dimension: target.DependencyDimension, Status: s, Passed: s.Passed(), Message: count(len(r.Dependencies), "dependency check") + ", worst " + string(s)}
+	res := Result{Name: StepDependencies, Dimension: target.DependencyDimension, Status: s, Passed: s == StatusHealthy, Message: count(len(r.Dependencies), "dependency") + " healthy"}
 	r.Summary.Total++
 	if res.Passed {
 		r.Summary.Passed++
 	} else {
 		r.Summary.Failed++
 		res.Reason, res.Hint = reasonDependency, defaultHint(reasonDependency)
+		res.Message = r.troubledDependencies()
 		res.Error = &Failure{Code: CodeUnknown, Message: res.Message}
 	}
 	r.Checks = append(r.Checks, res)
+}
+
+// troubledDependencies names what is wrong with which dependency.
+func (r *Report) troubledDependencies() string {
+	var all []string
+	for _, d := range r.Dependencies {
+		if d.Status == StatusHealthy {
+			continue
+		}
+		text := fmt.Sprintf("%s is %s", d.Name, d.Status)
+		if !d.Critical {
+			text = "optional " + text
+		}
+		for _, c := range d.Checks {
+			if c.Reason != "" && !c.Skipped {
+				text += fmt.Sprintf(" (%s: %s)", c.Reason, c.Message)
+				break
+			}
+		}
+		all = append(all, text)
+	}
+	const most = 5
+	if extra := len(all) - most; extra > 0 {
+		all = append(all[:most], fmt.Sprintf("%d more", extra))
+	}
+	return strings.Join(all, "; ")
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -26,18 +28,19 @@ func (r *run) configure(ctx context.Context) bool {
 		return false
 	}
 	if pin := r.t.ProtocolVersion; pin != "" && !wire.Known(pin) {
-		r.misconfigured(failure{reason: reasonUnknownPin, text: fmt.Sprintf("the pinned protocol version %q is not known", plain.Line(pin, 40)), hint: "pin one of " + strings.Join(wire.Revisions(), ", ")})
+		r.misconfigured(failure{reason: reasonUnknownPin, text: fmt.Sprintf("the pinned protocol version \"%s\" is not known", plain.Line(pin, 40)), hint: "pin one of " + strings.Join(wire.Revisions(), ", ")})
 		return false
 	}
 	r.config = wire.Config{
 		Client: wire.Implementation{Name: firstSet(r.o.Client.Name, "mcpvigil"), Version: firstSet(r.o.Client.Version, moduleVersion())},
 		Pin:    r.t.ProtocolVersion,
 		Limits: wire.Limits{
-			ResponseBytes: firstSet(r.o.Limits.ResponseBytes, DefaultResponseBytes),
-			Pages:         firstSet(r.o.Limits.Pages, DefaultPages),
-			Entries:       firstSet(r.o.Limits.Entries, DefaultEntries),
+			ResponseBytes: firstSet(r.o.Limits.ResponseBytes, r.t.Limits.ResponseBytes, DefaultResponseBytes),
+			Pages:         firstSet(r.o.Limits.Pages, r.t.Limits.Pages, DefaultPages),
+			Entries:       firstSet(r.o.Limits.Entries, r.t.Limits.Entries, DefaultEntries),
 		},
 		Budget:  r.budgets.of(target.Protocol),
+		First:   r.budgets.of(target.Reachability),
 		Startup: r.budgets.startup,
 		Redact:  r.redact,
 		Log:     r.log,
@@ -89,7 +92,7 @@ func (r *run) stdioPeer(ctx context.Context) (wire.Peer, *failure) {
 	if c.InheritEnv {
 		env = append(os.Environ(), extra...)
 	}
-	return wire.StdioConfig{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: env, StdinGrace: c.StdinGrace, TermGrace: c.TermGrace}, nil
+	return wire.StdioConfig{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: env, Inherited: c.InheritEnv, StdinGrace: c.StdinGrace, TermGrace: c.TermGrace}, nil
 }
 
 func (r *run) httpPeer(ctx context.Context) (wire.Peer, *failure) {
@@ -121,7 +124,7 @@ func (r *run) userAgent() string {
 }
 
 // moduleVersion is the version this package was built at.
-func moduleVersion() string {
+var moduleVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "dev"
@@ -132,7 +135,7 @@ func moduleVersion() string {
 		}
 	}
 	return "dev"
-}
+})
 
 // head judges reachability with a HEAD of its own.
 func (r *run) head(ctx context.Context) {
@@ -165,13 +168,16 @@ func (r *run) transportDetails() map[string]any {
 
 // open connects and settles on a revision, and adds the steps that follow from
 // it: connect, authentication and initialize.
-func (r *run) open(ctx context.Context, overall *clock) {
+func (r *run) open(ctx context.Context) {
 	start := time.Now()
 	var err error
 	if r.t.Kind() == target.Stdio {
+		if !r.budgets.within {
+			r.clock.allow(r.budgets.startup)
+		}
 		r.session, err = wire.Open(ctx, r.peer, r.config) // has budgets of its own
 		if err != nil && ctx.Err() != nil {
-			err = interrupted{cause: context.Cause(ctx), err: err}
+			err = r.interruption(ctx, target.Protocol, err)
 		}
 	} else {
 		_, err = r.step(ctx, target.Protocol, func(ctx context.Context) (err error) {
@@ -180,9 +186,8 @@ func (r *run) open(ctx context.Context, overall *clock) {
 		})
 	}
 	took := time.Since(start)
-	if r.t.Kind() == target.Stdio && r.session != nil {
-		// The start-up is over and leaves the overall budget whole.
-		overall.timer.Reset(r.budgets.overall - max(0, took-r.session.Spawn()))
+	if r.t.Kind() == target.Stdio && r.session != nil && !r.budgets.within {
+		r.clock.startedUp(r.session.Spawn())
 	}
 	if err != nil {
 		r.openingFailed(failureOf(err), took)
@@ -218,14 +223,16 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 	if f.reason == Reason(wire.ReasonTimeout) && r.connectTime() > 0 || f.reason == Reason(wire.ReasonAborted) && r.report.Result(StepConnect) != nil {
 		step = StepInitialize // the connection stood
 	}
+	if !r.wantsSession() && !f.answered {
+		step = StepConnect // all that was asked for is an answer, and there was none
+	}
 	connect := r.connectTime()
 	if step != StepConnect && r.report.Result(StepConnect) == nil {
 		r.pass(StepConnect, string(r.t.Kind())+" transport connected", connect, r.transportDetails()).Stages = r.firstStages()
 		took = max(0, took-connect)
 	}
-	if step == StepInitialize && !r.t.Judges(target.Protocol) && !r.t.Judges(target.Capability) && !r.t.Judges(target.Functional) {
-		r.skip(StepInitialize, "not asked for", true)
-		r.barred = StepInitialize
+	if step != StepConnect && !r.wantsSession() {
+		r.skip(StepInitialize, "not asked for", true) // any answer shows that it can be reached
 		return
 	}
 	if step == StepAuthentication {
@@ -248,6 +255,9 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 func (r *run) explainRefusal(f *failure) {
 	challenges := access.ParseChallenges(f.challenges)
 	f.details = withDetail(f.details, "challenges", r.showChallenges(challenges))
+	if bearer, ok := access.Bearer(challenges); ok && bearer.Params["error"] == "insufficient_scope" { // RFC 6750, 3.1
+		f.reason = Reason(wire.ReasonInsufficientScope)
+	}
 	if f.hint == "" {
 		f.hint = r.accessHint(f.reason, challenges)
 	}
@@ -263,7 +273,7 @@ func (r *run) showChallenges(challenges []access.Challenge) []string {
 		text := plain.Line(c.Scheme, 40)
 		for _, name := range []string{"realm", "error", "error_description", "scope", "resource_metadata"} {
 			if v := c.Params[name]; v != "" {
-				text += fmt.Sprintf(" %s=%q", name, plain.Line(r.redact.String(v), 200))
+				text += fmt.Sprintf(" %s=\"%s\"", name, plain.Line(r.redact.String(v), 200))
 			}
 		}
 		out = append(out, text)
@@ -283,7 +293,7 @@ func (r *run) accessHint(reason Reason, challenges []access.Challenge) string {
 	case reason != Reason(wire.ReasonAuthRequired) || len(challenges) == 0:
 		return ""
 	case ok && bearer.Params["resource_metadata"] != "":
-		return "hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at " + plain.Line(target.RedactURL(bearer.Params["resource_metadata"]), 200)
+		return "hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at " + plain.Line(weburl.RedactText(bearer.Params["resource_metadata"]), 200)
 	case !ok:
 		return "hand over a credential of the scheme " + plain.Line(challenges[0].Scheme, 40)
 	}

@@ -18,33 +18,42 @@ const (
 	DefaultEntries        = 10_000
 )
 
+// StartupWithinTimeout lets, as [Options.StartupTimeout], the start-up of a
+// stdio server count against the overall timeout, which then is a promise about
+// wall-clock time.
+const StartupWithinTimeout time.Duration = -1
+
 // Options change how a check runs. The zero value is the default check.
 // Options may be shared by checks that run at the same time.
 type Options struct {
 	// Timeout bounds the whole check and CheckTimeout each step; the start-up
-	// of a stdio server has its own StartupTimeout outside of both. Zero
-	// values: the target's budgets, then the defaults.
+	// of a stdio server has its own StartupTimeout outside of both, or counts
+	// against Timeout when that is [StartupWithinTimeout]. Zero values: the
+	// target's budgets, then the defaults.
 	Timeout, CheckTimeout, StartupTimeout time.Duration
 	// Skip leaves out steps: any of "tools", "resources", "prompts".
 	Skip []string
 	// Client is sent to the server as who is asking.
 	Client Client
 	// Expect is laid over the target's expectations: values that are set here
-	// win, required items are added.
+	// win, required items are added. Like Skip and Custom it is for the targets
+	// that are named, not for what they depend on.
 	Expect target.Expectations
 	// Custom checks run after the standard ones, in this order.
 	Custom []Custom
 	// Revisions also tries every known revision, each with its own opening, and
-	// fills [Report.Revisions]. It opens one more connection or process each.
+	// fills [Report.Revisions]. It opens one more connection or process each, in
+	// what is left of Timeout.
 	Revisions bool
 	// Diagnose also looks at what a check leaves alone: the GET stream of a
-	// Streamable HTTP server, whether an unknown revision is echoed, and, when
-	// the endpoint is not an MCP server, whether the other slash form is.
+	// Streamable HTTP server, whether an unknown revision is echoed, and
+	// whether an endpoint that refuses POST speaks the old HTTP+SSE transport.
 	Diagnose bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver
-	// Limits bound what is read from a server.
-	Limits Limits
+	// Limits bound what is read from a server. Zero values: the target's, then
+	// the defaults.
+	Limits target.Limits
 	// Progress, when not nil, is called before each step starts, from the
 	// goroutine of the check.
 	Progress func(step string)
@@ -59,15 +68,6 @@ type Client struct {
 	UserAgent string
 }
 
-// Limits bound what is read from a server. Over a limit the step is unknown,
-// never unhealthy. Zero values: the defaults.
-type Limits struct {
-	// ResponseBytes bounds one response, after decoding, with its resumptions.
-	ResponseBytes int64
-	// Pages and Entries bound one inventory.
-	Pages, Entries int
-}
-
 // Resolver looks up addresses; [net.Resolver] is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -77,11 +77,13 @@ type Resolver interface {
 // returns what it found. An error, or a panic, is a failed check with code
 // [CodeCustomCheck].
 type Custom struct {
+	// Name of the step. It should differ from those of the standard steps and of
+	// other custom checks, or [Report.Result] finds only the first.
 	Name string
 	// Required makes a failure unhealthy instead of degraded.
 	Required bool
-	// Run is bounded by the step's timeout through ctx. It must not keep the
-	// session after it returns.
+	// Run is bounded by the step's timeout through ctx. One that ignores ctx is
+	// left behind on its goroutine when the time is up.
 	Run func(ctx context.Context, s *Session) (CustomResult, error)
 }
 
@@ -89,6 +91,6 @@ type Custom struct {
 type CustomResult struct {
 	Passed  bool
 	Message string
-	// Details go into the report as they are; values must marshal to JSON.
+	// Details go into the report as JSON makes them.
 	Details map[string]any
 }

@@ -82,6 +82,63 @@ func TestReasonsOfTheLayersAreKnown(t *testing.T) {
 	}
 }
 
+// Every reason in the table stands somewhere in the code that can give it.
+func TestReasonsAreGiven(t *testing.T) {
+	var code strings.Builder
+	for _, pattern := range []string{"*.go", "../internal/wire/*.go", "../internal/netguard/*.go", "../target/*.go", "../internal/config/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") || name == "reasons.go" {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(data)
+		}
+	}
+	for _, r := range Reasons() {
+		if !given(code.String(), string(r.Reason)) {
+			t.Errorf("nothing gives the reason %q", r.Reason)
+		}
+	}
+}
+
+// given reports whether a reason's literal, a constant of this package, or a
+// part that the wire completes stands in the code.
+func given(code, reason string) bool {
+	for _, suffix := range []string{"-not-array", "-entry-invalid"} {
+		if strings.HasSuffix(reason, suffix) {
+			return true
+		}
+	}
+	if stem, ok := strings.CutPrefix(reason, "duplicate-"); ok && stem != "member" {
+		return true
+	}
+	if strings.Contains(code, strconv.Quote(reason)) {
+		return true
+	}
+	for name, value := range ownReasons {
+		if string(value) == reason && strings.Contains(code, name) {
+			return true
+		}
+	}
+	return false
+}
+
+var ownReasons = map[string]Reason{
+	"reasonInternal": reasonInternal, "reasonUnknownPin": reasonUnknownPin, "reasonUnreadableSecret": reasonUnreadableSecret, "reasonSlow": reasonSlow,
+	"reasonTooFew": reasonTooFew, "reasonTooMany": reasonTooMany, "reasonRequiredMissing": reasonRequiredMissing, "reasonToolSchema": reasonToolSchema,
+	"reasonCapabilityMismatch": reasonCapabilityMismatch, "reasonOldRevision": reasonOldRevision, "reasonAuthNotAdvertised": reasonAuthNotAdvertised,
+	"reasonCertificateExpiring": reasonCertificateExpiring, "reasonUnsafeTool": reasonUnsafeTool, "reasonInvalidCall": reasonInvalidCall,
+	"reasonCallInterrupted": reasonCallInterrupted, "reasonContentInvalid": reasonContentInvalid, "reasonToolError": reasonToolError,
+	"reasonOutputSchema": reasonOutputSchema, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
+}
+
 // prefixes are constants that the wire completes: "tools-" + "not-array".
 var prefixes = map[string]bool{"not-array": true, "entry-invalid": true}
 

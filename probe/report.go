@@ -93,6 +93,9 @@ type Report struct {
 	// Evidence is what was sent and received, for people who have to find
 	// out. It holds no bodies and no secrets and is not part of the JSON.
 	Evidence []Exchange `json:"-"`
+
+	// answered: at least one byte of an answer has come.
+	answered bool
 }
 
 // TargetInfo names what was checked.
@@ -251,7 +254,7 @@ type Exchange struct {
 	ContentType     string
 	Stages          *Stages
 	Duration        time.Duration
-	// Bytes is the size of the answer's body or line, after decoding.
+	// Bytes is the size of the answer's body or line, as it was sent.
 	Bytes int64
 	// Err is why it failed, safe to show, or empty.
 	Err string
@@ -286,9 +289,9 @@ func (r *Report) Result(name string) *Result {
 
 // MarshalJSON writes the report losslessly, with every character outside
 // printable ASCII that is not a letter as \uXXXX.
-func (r *Report) MarshalJSON() ([]byte, error) {
+func (r Report) MarshalJSON() ([]byte, error) {
 	type bare Report // without this method
-	data, err := json.Marshal((*bare)(r))
+	data, err := json.Marshal(bare(r))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpvigil/mcpvigil/internal/demo"
+	"github.com/mcpvigil/mcpvigil/internal/fakemcp"
 	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -159,7 +160,8 @@ func TestCredentialsAreInNoReport(t *testing.T) {
 	}
 }
 
-// A thousand checks leave no goroutine and no descriptor behind.
+// Checks that end well and checks that do not leave no goroutine, descriptor or
+// process behind. SOAK makes it a thousand of each kind.
 func TestChecksLeakNothing(t *testing.T) {
 	server := httptest.NewServer(&demo.Server{})
 	defer server.Close()
@@ -172,16 +174,21 @@ func TestChecksLeakNothing(t *testing.T) {
 	if os.Getenv("SOAK") != "" {
 		n = 1000
 	}
-	run := func() {
+	stdio := fakemcp.Stdio(t, fakemcp.Script{}) // fails the test when a process is left
+	run := func(i int) {
+		if i%10 == 0 || n == 1000 {
+			probe.Check(context.Background(), stdio.Target(), probe.Options{})
+			probe.Check(context.Background(), &target.Target{Command: stdio.Wrapped()}, probe.Options{CheckTimeout: time.Millisecond, Timeout: time.Millisecond, StartupTimeout: probe.StartupWithinTimeout})
+		}
 		probe.Check(context.Background(), &target.Target{Endpoint: server.URL}, probe.Options{})
 		probe.Check(context.Background(), &target.Target{Endpoint: "http://127.0.0.1:1"}, probe.Options{})
 		probe.Check(context.Background(), &target.Target{Endpoint: hung.URL}, probe.Options{CheckTimeout: 2 * time.Millisecond})
 		probe.Check(context.Background(), &target.Target{Endpoint: hung.URL, Transport: target.SSE}, probe.Options{CheckTimeout: 2 * time.Millisecond})
 	}
-	run()
+	run(0)
 	goroutines, descriptors := runtime.NumGoroutine(), openDescriptors(t)
-	for range n {
-		run()
+	for i := range n {
+		run(i)
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > goroutines+10 || openDescriptors(t) > descriptors+10 {

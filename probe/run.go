@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,18 +12,12 @@ import (
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
-// Causes of a context's end. They wrap DeadlineExceeded, so that the layers
-// below take them for the end of time and not for a cancellation.
-var (
-	errOverall = fmt.Errorf("the overall timeout: %w", context.DeadlineExceeded)
-	errStep    = fmt.Errorf("the timeout of the step: %w", context.DeadlineExceeded)
-)
-
 // run is the state of one check.
 type run struct {
 	t       *target.Target
 	o       Options
 	budgets budgets
+	clock   *clock
 	log     *wire.Log
 	redact  *plain.Redactor
 	started time.Time
@@ -34,22 +27,8 @@ type run struct {
 	session *wire.Session
 	// listings are the inventories that were read to their end.
 	listings map[wire.Inventory]*wire.Listing
-	// barred is why no further step runs: the name of a failed required step,
-	// or "" as long as there is none.
-	barred string
-}
-
-// budgets are the times of one check, settled.
-type budgets struct {
-	overall, startup, step time.Duration
-	steps                  map[target.Dimension]time.Duration
-}
-
-func (b budgets) of(d target.Dimension) time.Duration {
-	if own := b.steps[d]; own > 0 {
-		return own
-	}
-	return b.step
+	// barred is why no further step runs, or nil as long as there is no reason.
+	barred *bar
 }
 
 func firstSet[T comparable](values ...T) T {
@@ -62,34 +41,34 @@ func firstSet[T comparable](values ...T) T {
 	return zero
 }
 
-func newRun(t *target.Target, o Options) *run {
+func newRun(t *target.Target, o Options, c *clock) *run {
 	redact := plain.NewRedactor()
-	r := &run{t: t, o: o, redact: redact, log: wire.NewLog(redact), started: time.Now(), listings: map[wire.Inventory]*wire.Listing{}}
-	r.budgets = budgets{
-		overall: firstSet(o.Timeout, t.Budgets.Overall, DefaultTimeout),
-		startup: firstSet(o.StartupTimeout, t.Budgets.Startup, DefaultStartupTimeout),
-		step:    firstSet(o.CheckTimeout, t.Budgets.Step, DefaultCheckTimeout),
-		steps:   t.Budgets.Steps,
+	r := &run{
+		t: t, o: o, clock: c, budgets: settleBudgets(t, o), redact: redact, log: wire.NewLog(redact), started: time.Now(),
+		listings: map[wire.Inventory]*wire.Listing{},
 	}
 	r.report = &Report{
 		Timestamp: r.started.UTC(),
 		Target:    TargetInfo{Name: t.Label(), ID: t.ID, Transport: t.Kind(), Endpoint: t.Address()},
-		Surface:   nil,
+		Checks:    []Result{},
 	}
 	return r
+}
+
+// bar is what keeps later steps from running.
+type bar struct {
+	step string // the one that failed
+	// spent: it was the overall timeout, whatever the step.
+	spent bool
 }
 
 // check runs the steps.
 func (r *run) check(ctx context.Context) {
 	if r.t.Checks != nil && len(r.t.Checks) == 0 {
-		r.report.Status = StatusUnknown
 		return
 	}
-	caller := ctx
-	ctx, overall := r.startClock(ctx)
-	defer overall.stop()
 	if !r.configure(ctx) {
-		r.skipStandard(StepConfiguration)
+		r.skipStandard()
 		return
 	}
 	r.begin(StepConnect)
@@ -97,10 +76,10 @@ func (r *run) check(ctx context.Context) {
 		r.head(ctx)
 	}
 	switch {
-	case r.barred != "":
+	case r.barred != nil:
 		r.skipBarred(StepInitialize)
-	case r.wantsOpening():
-		r.open(ctx, overall)
+	case r.wantsSession() || !r.t.HeadReachability && (r.t.Judges(target.Reachability) || r.t.Judges(target.Latency)):
+		r.open(ctx)
 	default:
 		r.skip(StepInitialize, "not asked for", true)
 	}
@@ -113,40 +92,19 @@ func (r *run) check(ctx context.Context) {
 	r.call(ctx)
 	r.custom(ctx)
 	if r.o.Diagnose || r.o.Revisions {
-		r.diagnose(caller)
+		r.diagnose(ctx)
 	}
 }
 
-// clock is the overall timeout. It wraps a timer and not a deadline, because
-// the start-up of a stdio server does not count.
-type clock struct {
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-}
-
-func (c *clock) stop() {
-	c.timer.Stop()
-	c.cancel(nil)
-}
-
-func (r *run) startClock(ctx context.Context) (context.Context, *clock) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	d := r.budgets.overall
-	if r.t.Kind() == target.Stdio {
-		d += r.budgets.startup
-	}
-	return ctx, &clock{cancel: cancel, timer: time.AfterFunc(d, func() { cancel(errOverall) })}
-}
-
-// wantsOpening reports whether anything asked for needs a session, or at least
-// a first exchange.
-func (r *run) wantsOpening() bool {
+// wantsSession reports whether anything asked for needs more of the server than
+// any answer at all.
+func (r *run) wantsSession() bool {
 	for _, d := range []target.Dimension{target.Authentication, target.Protocol, target.Capability, target.Functional} {
 		if r.t.Judges(d) {
 			return true
 		}
 	}
-	return len(r.o.Custom) > 0 || !r.t.HeadReachability && (r.t.Judges(target.Reachability) || r.t.Judges(target.Latency))
+	return len(r.o.Custom) > 0
 }
 
 // begin announces a step.
@@ -164,7 +122,7 @@ func (r *run) step(ctx context.Context, d target.Dimension, f func(ctx context.C
 	start := time.Now()
 	err := f(ctx)
 	if err != nil && ctx.Err() != nil {
-		err = interrupted{cause: context.Cause(ctx), err: err}
+		err = r.interruption(ctx, d, err)
 	}
 	return time.Since(start), err
 }
@@ -173,6 +131,20 @@ func (r *run) step(ctx context.Context, d target.Dimension, f func(ctx context.C
 type interrupted struct {
 	cause error
 	err   error
+	// budget says which time was spent, when one was.
+	budget string
+}
+
+// interruption says which budget ended a step.
+func (r *run) interruption(ctx context.Context, d target.Dimension, err error) error {
+	i := interrupted{cause: context.Cause(ctx), err: err}
+	switch {
+	case errors.Is(i.cause, errOverall):
+		i.budget = fmt.Sprintf("the overall timeout is %s", r.budgets.overall)
+	case errors.Is(i.cause, errStep):
+		i.budget = fmt.Sprintf("the timeout of a step is %s", r.budgets.of(d))
+	}
+	return i
 }
 
 func (i interrupted) Error() string { return i.err.Error() }
@@ -188,29 +160,40 @@ type failure struct {
 	details map[string]any
 	// challenges are the raw WWW-Authenticate values of a refusal.
 	challenges []string
+	// answered: at least a byte of an answer had come.
+	answered bool
 }
+
+// timeouts are the reasons that say that time ran out.
+var timeouts = []Reason{wire.ReasonTimeout, wire.ReasonProbeTimeout, wire.ReasonPartialResponse, wire.ReasonSSEStalled, "connect-timeout"}
 
 // failureOf turns an error of the layers below into a failure.
 func failureOf(err error) failure {
 	f := failure{reason: reasonInternal, text: err.Error()}
 	var e *wire.Error
 	if errors.As(err, &e) {
-		f = failure{reason: Reason(e.Reason), text: e.Text, hint: e.Hint, details: e.Details, challenges: e.Challenges}
+		f = failure{reason: Reason(e.Reason), text: e.Text, hint: e.Hint, details: e.Details, challenges: e.Challenges, answered: e.Seen}
 		if e.RPC != nil {
 			f.details = withDetail(f.details, "rpcCode", e.RPC.Code)
 		}
 	}
 	var i interrupted
 	if !errors.As(err, &i) {
+		if slices.Contains(timeouts, f.reason) { // that of a budget inside the step
+			f.code = CodeCheckTimeout
+		}
 		return f
 	}
 	switch {
-	case errors.Is(i.cause, errOverall):
-		f.code = CodeOverallTimeout
-	case errors.Is(i.cause, context.DeadlineExceeded):
+	case errors.Is(i.cause, errStep):
 		f.code = CodeCheckTimeout
+	case errors.Is(i.cause, context.DeadlineExceeded): // ours, or that of the caller's context
+		f.code = CodeOverallTimeout
 	default:
 		f.code, f.status, f.reason = CodeAborted, StatusUnhealthy, Reason(wire.ReasonAborted)
+	}
+	if i.budget != "" {
+		f.text += " (" + i.budget + ")"
 	}
 	return f
 }
@@ -257,7 +240,6 @@ func (r *run) add(res Result) *Result {
 	if res.Error != nil {
 		res.Error.Message = r.safe(res.Error.Message)
 	}
-	res.Details = maps.Clone(res.Details) // a custom check may hand the same one out twice
 	for name, v := range res.Details {
 		res.Details[name] = r.safeDetail(v)
 	}
@@ -300,6 +282,7 @@ func (r *run) pass(step, message string, d time.Duration, details map[string]any
 func (r *run) fail(step string, f failure) { r.failAfter(step, f, 0) }
 
 func (r *run) failAfter(step string, f failure, d time.Duration) *Result {
+	r.report.answered = r.report.answered || f.answered
 	info := infoOf(f.reason)
 	status := firstSet(f.status, info.Status, StatusUnknown)
 	if status == StatusHealthy { // a note's reason that turned out fatal
@@ -325,49 +308,43 @@ func (r *run) skip(step, message string, passed bool) *Result {
 
 // skipBarred adds a step that cannot run any more.
 func (r *run) skipBarred(step string) {
-	if r.barred == CodeOverallTimeout {
+	if r.barred.spent {
 		res := r.skip(step, "not run: the overall timeout was spent", false)
 		res.Error = &Failure{Code: CodeOverallTimeout, Message: "the overall timeout was spent before this step"}
 		return
 	}
-	r.skip(step, "not run, because "+r.barred+" failed", false)
+	r.skip(step, "not run, because "+r.barred.step+" failed", false)
 }
 
 // bar keeps later steps from running after step failed.
 func (r *run) bar(step string, f failure) {
-	if r.barred != "" {
-		return
-	}
-	r.barred = step
-	if f.code == CodeOverallTimeout {
-		r.barred = CodeOverallTimeout
+	if r.barred == nil {
+		r.barred = &bar{step: step, spent: f.code == CodeOverallTimeout}
 	}
 }
 
 // ready reports whether a step may run, and adds it as skipped when not.
 func (r *run) ready(ctx context.Context, step string) bool {
-	if r.barred == "" && ctx.Err() != nil {
-		r.barred = CodeOverallTimeout
-		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			r.fail(step, failure{reason: Reason(wire.ReasonAborted), text: "the check was cancelled", code: CodeAborted})
-			r.barred = step
-			return false
-		}
-	}
-	if r.barred != "" {
-		r.skipBarred(step)
+	switch {
+	case r.barred != nil:
+	case ctx.Err() == nil:
+		return true
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		r.barred = &bar{step: step, spent: true}
+	default:
+		r.fail(step, failure{reason: Reason(wire.ReasonAborted), text: "the check was cancelled", code: CodeAborted})
+		r.barred = &bar{step: step}
 		return false
 	}
-	return true
+	r.skipBarred(step)
+	return false
 }
 
-// skipStandard adds every standard step that has not been added as skipped.
-func (r *run) skipStandard(because string) {
-	r.barred = because
+// skipStandard adds every step after a failed configuration as skipped.
+func (r *run) skipStandard() {
+	r.barred = &bar{step: StepConfiguration}
 	for _, step := range []string{StepConnect, StepInitialize, StepTools, StepResources, StepPrompts} {
-		if r.report.Result(step) == nil {
-			r.skipBarred(step)
-		}
+		r.skipBarred(step)
 	}
 	for _, c := range r.o.Custom {
 		r.skipBarred(c.Name)

@@ -5,13 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 )
 
-// Session is the open session of a check, handed to custom checks. It is valid
-// until the custom check returns. Its methods may be called concurrently.
-type Session struct{ run *run }
+// Session is the open session of a check, handed to custom checks. Its methods
+// may be called concurrently. It ends with the custom check it was handed to:
+// after that Call fails.
+type Session struct {
+	run  *run
+	over atomic.Bool
+}
 
 // Entry is one tool, resource, template or prompt, as the server sent it.
 type Entry struct {
@@ -22,17 +27,22 @@ type Entry struct {
 	Raw json.RawMessage
 }
 
-// Error is a request of a custom check that failed. Its text is safe to show.
-type Error struct {
+// CallError is a request of a custom check that failed. Its text is safe to show.
+type CallError struct {
 	Reason Reason
 	Text   string
-	// RPCCode and RPCMessage are those of a JSON-RPC error; 0 when it was none.
-	RPCCode    int64
-	RPCMessage string
+	// RPC is the JSON-RPC error the server answered with, or nil.
+	RPC *RPCError
+}
+
+// RPCError is the code and message of a JSON-RPC error, the message safe to show.
+type RPCError struct {
+	Code    int64
+	Message string
 }
 
 // Error returns the text.
-func (e *Error) Error() string { return e.Text }
+func (e *CallError) Error() string { return e.Text }
 
 // Server returns who the server says it is, and the revision settled on.
 func (s *Session) Server() ServerInfo { return *s.run.report.Server }
@@ -71,8 +81,11 @@ func (s *Session) entries(inv wire.Inventory) []Entry {
 // Call sends one request, exactly once, and returns its raw result. params is
 // marshalled to a JSON object; nil stands for none. The members that the
 // protocol itself needs (_meta, headers) are added. What it does to the server
-// is the caller's responsibility. A refusal is an [*Error].
+// is the caller's responsibility. A request that failed is a [*CallError].
 func (s *Session) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	if s.over.Load() {
+		return nil, &CallError{Reason: reasonCustomCheck, Text: "the custom check is over, and its session with it"}
+	}
 	var raw json.RawMessage
 	if params != nil {
 		var err error
@@ -83,9 +96,9 @@ func (s *Session) Call(ctx context.Context, method string, params any) (json.Raw
 	result, err := s.run.session.Call(ctx, method, raw)
 	var e *wire.Error
 	if errors.As(err, &e) {
-		out := &Error{Reason: Reason(e.Reason), Text: e.Text}
+		out := &CallError{Reason: Reason(e.Reason), Text: s.run.safe(e.Text)}
 		if e.RPC != nil {
-			out.RPCCode, out.RPCMessage = e.RPC.Code, e.RPC.Message
+			out.RPC = &RPCError{Code: e.RPC.Code, Message: s.run.safe(e.RPC.Message)}
 		}
 		return nil, out
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func (r *run) capability(ctx context.Context, step string) {
 	case r.skips(step):
 		r.skip(step, "left out on request", true)
 		return
-	case r.barred == "" && !r.t.Judges(target.Capability) && (step != StepTools || r.t.Call == nil) && len(r.o.Custom) == 0:
+	case r.barred == nil && !r.t.Judges(target.Capability) && (step != StepTools || r.t.Call == nil) && len(r.o.Custom) == 0:
 		r.skip(step, "not asked for", true)
 		return
 	case !r.ready(ctx, step):
@@ -171,7 +172,7 @@ func (r *run) unusableTools(l *wire.Listing, d time.Duration) {
 	first := l.Schemas[0]
 	r.failAfter(StepTools, failure{
 		reason: reasonToolSchema,
-		text: fmt.Sprintf("the tool %q (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
+		text: fmt.Sprintf("the tool \"%s\" (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
 			first.Tool, first.Index, first.Pointer, first.Text, len(l.Schemas), len(l.Items)),
 		details: map[string]any{"tool": first.Tool, "index": first.Index, "pointer": first.Pointer, "toolCount": len(l.Items), "toolNames": r.names(l)},
 	}, d)
@@ -215,6 +216,9 @@ func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		what = stem + "ie"
+	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
@@ -226,7 +230,7 @@ func more(n int) string {
 }
 
 // quoted is for the names that the operator gave.
-func quoted(name string) string { return fmt.Sprintf("%q", plain.Line(name, maxNameText)) }
+func quoted(name string) string { return fmt.Sprintf("\"%s\"", plain.Line(name, maxNameText)) }
 
 func absent(l *wire.Listing, required []string) []string {
 	var missing []string
@@ -272,7 +276,7 @@ func (r *run) inventoryDetails(step string, l, templates *wire.Listing) map[stri
 // judgeLatency judges the first exchange against its threshold.
 func (r *run) judgeLatency() {
 	limit := firstSet(r.o.Expect.FirstResponse, r.t.Expect.FirstResponse)
-	if limit == 0 && (r.t.Checks == nil || !r.t.Judges(target.Latency)) || !r.t.Judges(target.Latency) {
+	if !r.t.Judges(target.Latency) || limit == 0 && r.t.Checks == nil {
 		return
 	}
 	took, ok := r.firstResponse()
@@ -294,9 +298,6 @@ func (r *run) judgeLatency() {
 // custom runs the caller's own checks.
 func (r *run) custom(ctx context.Context) {
 	for _, c := range r.o.Custom {
-		if r.barred == "" && r.session == nil {
-			r.barred = StepInitialize
-		}
 		if r.ready(ctx, c.Name) {
 			r.begin(c.Name)
 			r.customCheck(ctx, c)
@@ -311,9 +312,12 @@ func (r *run) customCheck(ctx context.Context, c Custom) {
 	}
 	var out CustomResult
 	d, err := r.step(ctx, "", func(ctx context.Context) (err error) {
-		out, err = guarded(ctx, c, &Session{run: r})
+		s := &Session{run: r}
+		defer s.over.Store(true)
+		out, err = guarded(ctx, c, s)
 		return err
 	})
+	out.Details = r.plainDetails(out.Details)
 	switch {
 	case err != nil:
 		f := failureOf(err)
@@ -323,7 +327,7 @@ func (r *run) customCheck(ctx context.Context, c Custom) {
 		if f.status == "" {
 			f.status = status
 		}
-		f.reason, f.text = reasonCustomCheck, fmt.Sprintf("the check %q failed: %s", c.Name, plain.Line(err.Error(), 400))
+		f.reason, f.text = reasonCustomCheck, fmt.Sprintf("the check \"%s\" failed: %s", plain.Line(c.Name, maxNameText), r.safe(err.Error()))
 		r.failAfter(c.Name, f, d)
 		if f.code == CodeAborted || f.code == CodeOverallTimeout {
 			r.bar(c.Name, f)
@@ -333,6 +337,24 @@ func (r *run) customCheck(ctx context.Context, c Custom) {
 	default:
 		r.pass(c.Name, out.Message, d, out.Details)
 	}
+}
+
+// plainDetails makes the details of a custom check the report's own: what they
+// hold is copied through JSON, without the run's secrets. Details that do not
+// marshal are replaced by a word about it, because a report always does.
+func (r *run) plainDetails(details map[string]any) map[string]any {
+	if len(details) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(details)
+	if err != nil {
+		return map[string]any{"error": "the details cannot be marshalled: " + r.safe(err.Error())}
+	}
+	var out map[string]any
+	if err := json.Unmarshal(r.redact.Bytes(data), &out); err != nil {
+		return map[string]any{"error": "the details cannot be shown"}
+	}
+	return out
 }
 
 // guarded runs a custom check on a goroutine of its own, so that one which

@@ -3,7 +3,8 @@
 //
 // A Target is plain data. Nothing in this package touches the network; values
 // of credentials are read only when [Secret.Reveal] is called. The package
-// imports nothing else of this module, so that every layer can speak of targets.
+// imports nothing of this module but internal/weburl, so that every layer can
+// speak of targets.
 //
 // Compatibility: fields are added, never renamed or removed, within a major
 // version. The zero value of every optional field means "as by default".
@@ -11,12 +12,13 @@ package target
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // Transport names the way messages travel. It is independent of the protocol
@@ -92,6 +94,8 @@ type Target struct {
 	HeadReachability bool
 	// Budgets bound the work. Zero values: the defaults of the check.
 	Budgets Budgets
+	// Limits bound what is read. Zero values: the defaults of the check.
+	Limits Limits
 	// Dependencies are targets that this one stands on. The same pointer
 	// reached twice in a run is the same node and is checked once.
 	Dependencies []Dependency
@@ -192,6 +196,16 @@ type Budgets struct {
 	RetryDelay time.Duration
 }
 
+// Limits bound what is read from a server. Over a limit a step is unknown, never
+// unhealthy.
+type Limits struct {
+	// ResponseBytes bounds one response, after decoding, with its resumptions;
+	// for stdio, one line.
+	ResponseBytes int64
+	// Pages and Entries bound one inventory.
+	Pages, Entries int
+}
+
 // Relationship says what a dependency is to the target that names it.
 type Relationship string
 
@@ -248,7 +262,7 @@ func (t *Target) Address() string {
 		}
 		return strings.Join(append([]string{t.Command.Path}, args...), " ")
 	}
-	return RedactURL(t.Endpoint)
+	return weburl.RedactText(t.Endpoint)
 }
 
 // Judges reports whether the check of t judges d.
@@ -282,7 +296,7 @@ func (t *Target) Validate() *Problem {
 		}
 	}
 	u, err := url.Parse(t.Endpoint)
-	if err == nil && len(t.Headers) > 0 && u.Scheme == "http" && !t.AllowPlaintextCredentials && !Loopback(u.Hostname()) {
+	if err == nil && len(t.Headers) > 0 && u.Scheme == "http" && !t.AllowPlaintextCredentials && !weburl.Loopback(u.Hostname()) {
 		return problem("plaintext-credential", "headers would go to "+u.Host+" over plain http, where anyone on the way can read them",
 			"use https, or allow it on purpose with --allow-plaintext-credentials (allow_plaintext_credentials: true in a file)")
 	}
@@ -323,16 +337,28 @@ func validateEndpoint(endpoint string) *Problem {
 	switch {
 	case err != nil:
 		return problem("invalid-endpoint", "the endpoint is not a URL", "give the server's MCP URL, such as https://mcp.example.com/mcp")
+	case u.Scheme == "":
+		return problem("invalid-endpoint", "the endpoint does not start with http:// or https://", "give the server's MCP URL, such as https://mcp.example.com/mcp")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return problem("invalid-endpoint", fmt.Sprintf("the endpoint's scheme is %q, not http or https", u.Scheme), "give the server's MCP URL, such as https://mcp.example.com/mcp")
 	case u.Hostname() == "":
 		return problem("invalid-endpoint", "the endpoint has no host", "give the server's MCP URL, such as https://mcp.example.com/mcp")
+	case !validPort(u):
+		return problem("invalid-endpoint", "the endpoint's port "+u.Port()+" is not between 1 and 65535", "correct it")
 	case u.User != nil:
 		return problem("invalid-endpoint", "the endpoint holds a user name or password", "move the credential to a header, from an environment variable or a file")
 	case u.Fragment != "":
 		return problem("invalid-endpoint", "the endpoint has a #fragment, which is never sent", "remove it")
 	}
 	return nil
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
 }
 
 func problem(reason, text, hint string) *Problem {
@@ -346,45 +372,4 @@ func validHeaderName(name string) bool {
 		}
 	}
 	return name != ""
-}
-
-// Loopback reports whether host (without port) is this machine: localhost, a
-// name under .localhost (RFC 6761), or a loopback address.
-func Loopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && addr.Unmap().IsLoopback()
-}
-
-// Origin returns scheme, host and port of u in one comparable form (RFC 6454),
-// with the scheme's port made explicit.
-func Origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
-// RedactURL returns raw fit to be shown: without userinfo, and with the values
-// of its query replaced, since keys are often handed over there.
-func RedactURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(unreadable URL)"
-	}
-	if u.User != nil {
-		u.User = url.User("***")
-	}
-	if u.RawQuery != "" {
-		q := u.Query()
-		for name := range q {
-			q[name] = []string{"***"}
-		}
-		u.RawQuery = strings.ReplaceAll(q.Encode(), "%2A%2A%2A", "***")
-	}
-	return u.String()
 }

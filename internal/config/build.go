@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -37,6 +38,8 @@ type builder struct {
 	result *File
 	nodes  map[string]*node // by id
 	all    []*node
+	// noticed is set once it was said that monitor blocks have no effect.
+	noticed bool
 }
 
 // node is a target on its way: its definition, where it is, and its edges.
@@ -76,11 +79,15 @@ func (b *builder) file(conf *fileConfig) *File {
 		}
 	}
 	var roots []*node
+	first := map[string]int{} // lines of names
 	for i, c := range conf.Targets {
 		if c == nil { // its mistake is recorded
 			continue
 		}
-		n := b.node(&c.object, &c.targetFields, "targets["+strconv.Itoa(i)+"]")
+		path := "targets[" + strconv.Itoa(i) + "]"
+		n := b.node(&c.object, &c.targetFields, path)
+		b.named(c, n.target, path, first)
+		b.notice(c, path)
 		roots = append(roots, n)
 		b.result.Targets = append(b.result.Targets, n.target)
 		b.result.Monitors = append(b.result.Monitors, b.monitor(n.target, c.Monitor))
@@ -201,7 +208,44 @@ func (p *part) address() {
 		if u, err := url.Parse(p.t.Endpoint); err != nil || u.Scheme != "stdio" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			p.problem(at, ReasonInvalidEndpoint, "the endpoint of a stdio server is only its label", "write stdio://NAME")
 		}
+		return
 	}
+	if p.t.Problem != nil || p.f.Endpoint == "" || p.opts.Portable && strings.Contains(p.f.Endpoint, "${") {
+		return
+	}
+	alone := target.Target{Endpoint: p.t.Endpoint, Transport: p.t.Transport}
+	if wrong := alone.Validate(); wrong != nil {
+		p.problem(at, wrong.Reason, wrong.Text, endpointHint(p.f.Endpoint, wrong.Hint))
+	}
+}
+
+// endpointHint returns the URL that was probably meant by written, or hint. What
+// may hold a secret is not repeated.
+func endpointHint(written, hint string) string {
+	if strings.ContainsAny(written, "@?#$ ") || LooksSecret(written) {
+		return hint
+	}
+	scheme, rest, ok := strings.Cut(written, "://")
+	if ok {
+		scheme = closest(scheme, []string{"http", "https"})
+	} else {
+		rest = strings.TrimLeft(written, "/")
+		host, _, _ := strings.Cut(rest, "/")
+		name, port, _ := strings.Cut(host, ":")
+		switch {
+		case weburl.Loopback(name):
+			scheme = "http"
+		case strings.Contains(strings.Trim(name, "."), ".") || port != "":
+			scheme = "https"
+		default:
+			scheme = ""
+		}
+	}
+	meant := target.Target{Endpoint: scheme + "://" + rest}
+	if scheme == "" || meant.Validate() != nil {
+		return hint
+	}
+	return "did you mean " + meant.Endpoint + "?"
 }
 
 // expand replaces ${NAME} in s, a value at n.
@@ -347,7 +391,7 @@ func (p *part) credential() {
 	}
 	switch {
 	case c.Mode != "":
-		p.problem(c.where("mode"), ReasonOAuthNotSupported, "this version does not check a discovery chain yet", "refer to a token with auth: {bearer_env: VARIABLE} for now")
+		p.problem(c.where("mode"), ReasonOAuthNotSupported, "auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet", "refer to a token with auth: {bearer_env: VARIABLE} for now")
 	case c.BearerEnv != "":
 		p.t.Headers = append(p.t.Headers, target.Bearer(p.secretEnv(c.where("bearer_env"), c.BearerEnv)))
 	case c.BearerFile != "":
@@ -369,7 +413,7 @@ func (p *part) credential() {
 
 func (p *part) header(h *headerConfig) {
 	out := target.Header{Name: h.Name, Prefix: h.Prefix}
-	if looksSecret(h.Prefix) {
+	if LooksSecret(h.Prefix) {
 		p.wrong(h.where("prefix"), "auth.header.prefix", "prefix looks like a secret itself", "put the secret into an environment variable and refer to it with value_env")
 	}
 	if h.ValueEnv != "" {
@@ -504,6 +548,13 @@ func (p *part) stdio(c *mcpConfig) {
 	if p.t.Transport == target.Stdio {
 		p.t.Command = cmd
 	}
+	if p.opts.Portable || p.t.Problem != nil || s.Command == "" {
+		return
+	}
+	for _, f := range faults(cmd) {
+		at := s.where(f.key)
+		p.warn(p.t, Error{Line: at.Line, Column: at.Column, Path: p.path + ".mcp.stdio." + f.key, Text: f.text, Hint: f.hint})
+	}
 }
 
 // args expands the arguments, and keeps them as they were written to be shown.
@@ -516,15 +567,15 @@ func (p *part) args(cmd *target.Command, s *stdioConfig) {
 			at = list.Content[i]
 		}
 		cut := pieces(arg, before)
-		if !p.opts.AgentHealth && !strings.Contains(arg, "${") && slices.ContainsFunc(cut, func(c piece) bool { return c.secret && looksSecret(c.text) }) {
+		if !p.opts.AgentHealth && !strings.Contains(arg, "${") && slices.ContainsFunc(cut, func(c piece) bool { return c.secret && LooksSecret(c.text) }) {
 			p.wrong(at, "mcp.stdio.args", "an argument looks like a secret, which is never written into this file", "write ${VARIABLE} in its place")
 		}
-		before = arg
 		cmd.Args = append(cmd.Args, p.expand(at, "args", arg))
-		shown := arg
-		if !strings.Contains(arg, "${") {
-			shown = maskPieces(arg, cut)
+		shown := showArg(arg, before)
+		if strings.Contains(arg, "${") {
+			shown = maskPieces(arg, unreferenced(cut))
 		}
+		before = arg
 		cmd.ShownArgs = append(cmd.ShownArgs, shown)
 	}
 	if slices.Equal(cmd.Args, cmd.ShownArgs) {
@@ -550,18 +601,18 @@ func (p *part) oauth(c *mcpConfig) {
 	if p.t.Transport == target.Stdio {
 		p.wrong(c.keyAt("oauth"), "mcp.oauth", "oauth stands beside transport stdio, which has no headers", "remove it")
 	}
-	need := func(ok bool, key string) {
-		if !ok {
+	need := func(written bool, key string) { // what was written wrongly has a mistake of its own
+		if !written {
 			p.wrong(o.where("grant"), "mcp.oauth", "grant "+string(o.Grant)+" needs "+key, "add "+key)
 		}
 	}
 	switch o.Grant {
 	case "client_credentials":
-		need(o.ClientSecretEnv != "", "client_secret_env")
+		need(o.has("client_secret_env"), "client_secret_env")
 	case "refresh_token":
-		need(o.RefreshTokenEnv != "" || o.TokenFile != "", "refresh_token_env or token_file")
+		need(o.has("refresh_token_env") || o.has("token_file"), "refresh_token_env or token_file")
 	case "authorization_code":
-		need(o.TokenFile != "", "token_file")
+		need(o.has("token_file"), "token_file")
 	}
-	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "this version does not log in with OAuth yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
+	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "mcp.oauth asks for a token from an authorization server, which this version cannot get yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
 }

@@ -183,7 +183,7 @@ func (r *entryReader) program() {
 }
 
 func (r *entryReader) setEnv(c *target.Command, name string, value target.Secret) {
-	if !validVariable(name) {
+	if !validChildVariable(name) {
 		r.invalid("a name under \"env\" is not the name of a variable", "write letters, digits and underscores, without =")
 		return
 	}
@@ -205,7 +205,7 @@ func (r *entryReader) arguments(c *target.Command) {
 		value, written := r.plain(arg)
 		shown := written
 		if value == written {
-			shown = maskPieces(value, pieces(value, before))
+			shown = showArg(value, before)
 		}
 		c.Args, c.ShownArgs = append(c.Args, value), append(c.ShownArgs, shown)
 		hidden = hidden || shown != value
@@ -235,7 +235,7 @@ func (r *entryReader) envFile(c *target.Command) {
 	for n := 0; lines.Scan() && n < 10_000; n++ {
 		line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "export ")
 		name, value, ok := strings.Cut(line, "=")
-		if !ok || strings.HasPrefix(line, "#") || !validVariable(name) {
+		if !ok || strings.HasPrefix(line, "#") || !validChildVariable(name) {
 			continue
 		}
 		value = strings.TrimSpace(value)
@@ -312,7 +312,7 @@ func (r *entryReader) remoteTransport(implied target.Transport) target.Transport
 }
 
 func (r *entryReader) variable(name string) target.Secret {
-	if !validVariable(name) || looksSecret(name) {
+	if !ValidVariable(name) || LooksSecret(name) {
 		r.invalid("the name of an environment variable was expected, not a value", "put the secret into a variable and name it")
 		return target.Secret{}
 	}

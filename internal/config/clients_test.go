@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -331,7 +332,7 @@ func TestImport(t *testing.T) {
 // secrets only by their place.
 func sameServer(t *testing.T, want, got *target.Target) {
 	t.Helper()
-	if got.Problem != nil && got.Problem.Reason != ReasonMissingVariable {
+	if got.Problem != nil && got.Problem.Reason != ReasonMissingVariable && want.Validate() == nil {
 		t.Errorf("%s: %+v", got.Name, got.Problem)
 	}
 	if got.Kind() != want.Kind() || len(got.Headers) != len(want.Headers) {
@@ -424,7 +425,7 @@ func TestLooksSecret(t *testing.T) {
 		"ghp_0123456789abcdefghij0123456789abcdef", "sk-proj-abcdefghijkl", "xoxb-1234-abcd", "eyJhbGciOiJIUzI1NiJ9.e30.x", "AKIAIOSFODNN7EXAMPLE", "github_pat_11AAAA",
 		"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "4f2a9c81d3e64b7fa0c5e8d1b2a39f60",
 	} {
-		if !looksSecret(s) {
+		if !LooksSecret(s) {
 			t.Errorf("%s passes for no secret", s)
 		}
 	}
@@ -433,7 +434,7 @@ func TestLooksSecret(t *testing.T) {
 		"/usr/local/lib/node_modules/some-very-long-package-name/dist/index.js", "mcp/github@sha256:4f2a9c81d3e64b7fa0c5e8d1b2a39f604f2a9c81d3e64b7fa0c5e8d1b2a39f60",
 		"io.modelcontextprotocol/protocolVersion", "MY_COMPANY_PRODUCTION_SEARCH_SERVICE_TOKEN", "required_tools",
 	} {
-		if looksSecret(s) {
+		if LooksSecret(s) {
 			t.Errorf("%s passes for a secret", s)
 		}
 	}
@@ -453,16 +454,26 @@ func TestShownArgs(t *testing.T) {
 		"--header X-API-Key:x":             "--header X-API-Key:***",
 		"--token --verbose":                "--token --verbose",
 		"Authorization:x":                  "Authorization:***",
+		"GITHUB_TOKEN=x npx a":             "GITHUB_TOKEN=*** npx a",
+		"MODE=x npx a":                     "MODE=x npx a",
+		"-u me:x":                          "-u me:***",
+		"--user 1000:1000":                 "--user 1000:1000",
 		"--allow key=value":                "--allow key=value",
 	} {
 		args := strings.Fields(in)
-		shown := shownArgs(args)
-		if shown == nil {
-			shown = args
-		}
-		if got := strings.Join(shown, " "); got != want {
+		given := slices.Clone(args)
+		if got := strings.Join(ShowArgs(args), " "); got != want {
 			t.Errorf("%s is shown as %s, want %s", in, got, want)
 		}
+		if !slices.Equal(args, given) {
+			t.Errorf("%s was modified", in)
+		}
+	}
+	if got := ShowArgs([]string{"-c", "TOKEN=abc1 npx server --api-key abc2"}); got[1] != "TOKEN=*** npx server --api-key ***" {
+		t.Errorf("a script is shown as %s", got[1])
+	}
+	if got := ShowArgs(nil); len(got) != 0 {
+		t.Error(got)
 	}
 }
 

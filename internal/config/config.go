@@ -61,6 +61,9 @@ type File struct {
 	// Nodes are the targets that have an id, inline dependencies included. A
 	// reference to an id leads to the same pointer.
 	Nodes map[string]*target.Target
+	// Warnings are in the order in which they were found: targets that share a
+	// name, blocks without effect, and programs that are not on this machine.
+	Warnings []Warning
 }
 
 // Defaults apply to targets that do not say otherwise.
@@ -154,7 +157,7 @@ func Parse(name string, data []byte, opts Options) (*File, error) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = os.LookupEnv
 	}
-	d := &decoder{file: name}
+	d := &decoder{file: name, lines: strings.Split(string(data), "\n")}
 	var conf fileConfig
 	if root := d.document(data); root != nil {
 		d.decode(root, &conf)
@@ -162,13 +165,13 @@ func Parse(name string, data []byte, opts Options) (*File, error) {
 	if len(d.errs) > 0 {
 		// What follows would only repeat the mistakes in other words.
 		if d.blocked {
-			return nil, d.errors(data)
+			return nil, d.errors()
 		}
 	}
 	b := &builder{decoder: d, opts: opts, nodes: map[string]*node{}}
 	file := b.file(&conf)
 	if len(d.errs) > 0 {
-		return nil, d.errors(data)
+		return nil, d.errors()
 	}
 	return file, nil
 }

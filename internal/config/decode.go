@@ -22,6 +22,7 @@ import (
 // collects every mistake.
 type decoder struct {
 	file    string
+	lines   []string
 	errs    []Error
 	omitted int
 	// blocked is set when the file could not be read as far as its structure,
@@ -57,14 +58,14 @@ func (d *decoder) add(e Error) {
 	}
 }
 
-func (d *decoder) errors(data []byte) *Errors {
+func (d *decoder) errors() *Errors {
 	slices.SortStableFunc(d.errs, func(a, b Error) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
 		return a.Column - b.Column
 	})
-	lines := strings.Split(string(data), "\n")
+	lines := d.lines
 	return &Errors{Problems: d.errs, Omitted: d.omitted, line: func(n int) string {
 		if n > len(lines) {
 			return ""
@@ -119,7 +120,11 @@ func (d *decoder) syntax(err error) {
 	var le *yaml.LoadError
 	if errors.As(err, &le) {
 		e.Line, e.Column = le.Mark.Line, le.Mark.Column
+		line, column := d.tabbed(e.Line)
 		switch {
+		case line > 0:
+			e.Line, e.Column = line, column
+			e.Text, e.Hint = "a tab stands in the indentation, where YAML takes only spaces", "replace it by spaces"
 		case strings.HasPrefix(le.Message, "unknown anchor"):
 			e.Text, e.Hint = "an alias (*name) refers to an anchor that was not defined", "define it earlier with &name, or put the text in quotes"
 		case strings.HasPrefix(le.Message, "exceeded max depth"):
@@ -133,10 +138,25 @@ func (d *decoder) syntax(err error) {
 	d.add(e)
 }
 
-// decode fills out, a pointer to a type of definition.go, from n.
-func (d *decoder) decode(n *yaml.Node, out any) {
-	v := reflect.ValueOf(out).Elem()
-	d.value(n, &rule{kind: kindObject, object: ruler{}.objectOf(v.Type())}, v)
+// tabbed returns where a tab stands in the indentation of line n, or of the
+// nearest line above it that has text, since the parser may notice only behind
+// it. It returns zeros when there is none.
+func (d *decoder) tabbed(n int) (line, column int) {
+	for at := min(n, len(d.lines)); at > 0 && at > n-20; at-- {
+		text := strings.TrimLeft(d.lines[at-1], " \t")
+		if tab := strings.IndexByte(d.lines[at-1][:len(d.lines[at-1])-len(text)], '\t'); tab >= 0 {
+			return at, tab + 1
+		}
+		if at < n && strings.TrimSpace(text) != "" {
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// decode fills out from n, the mapping of a whole file.
+func (d *decoder) decode(n *yaml.Node, out *fileConfig) {
+	d.value(n, &rule{kind: kindObject, object: fileRule()}, reflect.ValueOf(out).Elem())
 }
 
 // in runs f with name added to the path.
@@ -479,8 +499,8 @@ func (d *decoder) mapping(n *yaml.Node, r *rule, out reflect.Value) bool {
 			d.fail(m.key, "unknown key "+quoteKey(name)+" in "+d.here(), meant(name, r.keys, "known keys are"))
 			continue
 		}
-		if r.keys == nil && !validVariable(name) {
-			d.fail(m.key, "a key of "+d.here()+" is not the name of an environment variable", "write letters, digits and underscores, without =")
+		if r.keys == nil && !validChildVariable(name) {
+			d.fail(m.key, "a key of "+d.here()+" is not the name of an environment variable", "write letters, digits and underscores")
 			continue
 		}
 		d.in(strings.Trim(quoteKey(name), `"`), func() {
@@ -508,10 +528,10 @@ func (d *decoder) text(n *yaml.Node, r *rule, out reflect.Value) bool {
 		d.notAChoice(n, r)
 	case r.pattern != nil && !r.pattern.MatchString(s):
 		d.fail(n, d.here()+" has characters or a length that it may not have", "write "+r.form)
-	case r.variable && looksSecret(s):
+	case r.variable && LooksSecret(s):
 		d.fail(n, d.here()+" looks like a secret itself", "put the secret into an environment variable and write the name of that variable here")
-	case r.variable && !validVariable(s):
-		d.fail(n, d.here()+" is not the name of an environment variable", "write a name such as API_TOKEN, without = or $")
+	case r.variable && !ValidVariable(s): // perhaps the secret itself, so it is not shown
+		d.fail(n, d.here()+" is not the name of an environment variable", "write a name of letters, digits and underscores, such as API_TOKEN; a secret belongs into that variable, not here")
 	default:
 		out.SetString(s)
 		return true
@@ -583,16 +603,10 @@ func (d *decoder) duration(n *yaml.Node, r *rule, out reflect.Value) bool {
 
 // quoteKey shows a word of the file, unless it may be a secret.
 func quoteKey(s string) string {
-	if looksSecret(s) || utf8.RuneCountInString(s) > 60 {
+	if LooksSecret(s) || utf8.RuneCountInString(s) > 60 {
 		return "(not shown)"
 	}
 	return strconv.QuoteToASCII(s)
 }
 
 func isPrintable(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
-
-// validVariable accepts what agenthealth does: anything but =, NUL and blanks,
-// and beyond it refuses a $, which is a reference and not a name.
-func validVariable(s string) bool {
-	return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "=\x00$")
-}

@@ -26,7 +26,7 @@ func (fileConfig) about() (name, title string) { return "the file", "mcpvigil co
 
 type defaultsConfig struct {
 	object
-	Interval duration `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often a monitor checks."`
+	Interval duration `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often a monitor will check. Read and validated; this version does nothing with it."`
 	Timeout  duration `yaml:"timeout" min:"1ms" max:"1h" example:"20s" doc:"Bounds a whole check, without the start-up of a stdio server."`
 }
 
@@ -72,7 +72,7 @@ func (targetFields) refused() map[string]string {
 type targetConfig struct {
 	object
 	targetFields
-	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is watched over time by mcpvigil serve."`
+	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is to be watched over time. Read and validated for the monitor to come; this version does nothing with it."`
 }
 
 func (targetConfig) about() (name, title string) { return "a target", "Target" }
@@ -110,7 +110,7 @@ type authConfig struct {
 	BearerFile string          `yaml:"bearer_file" is:"expand private" example:"/run/secrets/search" doc:"File that holds a bearer token."`
 	Header     *headerConfig   `yaml:"header" is:"private" doc:"One request header."`
 	Headers    []*headerConfig `yaml:"headers" is:"private" min:"1" max:"10" doc:"Several request headers."`
-	Mode       authMode        `yaml:"mode" doc:"oauth follows the discovery chain without logging in. This version does not do it yet: the target is misconfigured."`
+	Mode       authMode        `yaml:"mode" doc:"oauth: judge whether a client could log in, without doing so. Not there yet: the target is misconfigured."`
 }
 
 func (authConfig) about() (name, title string) { return "auth", "Credential" }
@@ -157,7 +157,7 @@ type mcpConfig struct {
 	RequiredPrompts   []string          `yaml:"required_prompts" is:"unique" max:"10000" example:"[summary]" doc:"Prompts that must be listed, by name."`
 	Functional        *functionalConfig `yaml:"functional" doc:"The one tool call that the functional check makes."`
 	Stdio             *stdioConfig      `yaml:"stdio" doc:"The program of a stdio server."`
-	OAuth             *oauthConfig      `yaml:"oauth" doc:"How to get a token. This version does not log in yet: the target is misconfigured."`
+	OAuth             *oauthConfig      `yaml:"oauth" doc:"How to get a token. Read and validated, but not there yet: the target is misconfigured."`
 }
 
 func (mcpConfig) about() (name, title string) { return "mcp", "MCP" }
@@ -189,7 +189,7 @@ type oauthConfig struct {
 	object
 	Issuer          string   `yaml:"issuer" is:"required" example:"https://auth.example.com" doc:"The authorization server."`
 	ClientID        string   `yaml:"client_id" is:"required private" doc:"The registered client."`
-	Grant           grant    `yaml:"grant" is:"required" doc:"How a token is got."`
+	Grant           grant    `yaml:"grant" is:"required" doc:"How a token is to be got."`
 	ClientSecretEnv variable `yaml:"client_secret_env" is:"private" doc:"Environment variable that holds the client's secret."`
 	RefreshTokenEnv variable `yaml:"refresh_token_env" is:"private" doc:"Environment variable that holds a refresh token."`
 	TokenFile       string   `yaml:"token_file" is:"private" example:".credentials/user.json" doc:"File that keeps tokens between checks."`
@@ -198,6 +198,10 @@ type oauthConfig struct {
 }
 
 func (oauthConfig) about() (name, title string) { return "oauth", "OAuth" }
+
+func (oauthConfig) note() string {
+	return "Read and validated, but this version gets no token: a target with it is misconfigured, with reason oauth-not-supported."
+}
 
 func (oauthConfig) refused() map[string]string {
 	const ref = "a secret is never written into this file; "
@@ -218,6 +222,10 @@ type monitorConfig struct {
 }
 
 func (monitorConfig) about() (name, title string) { return "monitor", "Monitor" }
+
+func (monitorConfig) note() string {
+	return "Read and validated for the monitor to come; this version does nothing with it."
+}
 
 // Vocabularies. Where another package has the list, it is asked for it.
 type (

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -138,7 +139,7 @@ func presentable(line, path string, public map[string]bool) string {
 	}, strings.TrimRight(commentSuffix.ReplaceAllString(line, ""), " \r\n"))
 	keys := keyPattern.FindAllStringSubmatchIndex(line, -1)
 	if len(keys) == 0 {
-		if path != "" && safePath(path, public) && !looksSecret(line) && !secretWord.MatchString(line) {
+		if path != "" && safePath(path, public) && !LooksSecret(line) && !secretWord.MatchString(line) {
 			return line
 		}
 		return mask(line, 0)
@@ -148,7 +149,7 @@ func presentable(line, path string, public map[string]bool) string {
 			return mask(line, keys[0][1])
 		}
 	}
-	if !safePath(path, public) || looksSecret(line[keys[0][1]:]) || strings.Contains(line, "://") {
+	if !safePath(path, public) || LooksSecret(line[keys[0][1]:]) || strings.Contains(line, "://") {
 		return mask(line, keys[0][1])
 	}
 	return line
@@ -162,14 +163,15 @@ func mask(line string, n int) string {
 		return line
 	}
 	head := line[:n]
-	if looksSecret(head) {
+	if LooksSecret(head) {
 		head = line[:indent]
 	}
 	return head + notShown
 }
 
-// publicKeys are the keys whose values never hold a secret.
-func publicKeys() map[string]bool {
+// publicKeys are the keys whose values never hold a secret. Nobody may modify
+// the map.
+var publicKeys = sync.OnceValue(func() map[string]bool {
 	public := map[string]bool{}
 	var walk func(o *objectRule)
 	seen := map[*objectRule]bool{}
@@ -193,7 +195,7 @@ func publicKeys() map[string]bool {
 	walk(fileRule())
 	delete(public, "auth")
 	return public
-}
+})
 
 var pathKey = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 

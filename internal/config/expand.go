@@ -31,7 +31,7 @@ func cutVariables(s string) ([]expansion, bool) {
 			return nil, false
 		}
 		name, fallback, has := strings.Cut(s[at+2:at+end], ":-")
-		if !validVariable(name) || strings.ContainsAny(name, " {:") {
+		if !ValidVariable(name) {
 			return nil, false
 		}
 		out = append(out, expansion{text: s[:at]}, expansion{name: name, fallback: fallback, has: has})

@@ -112,8 +112,8 @@ func (w *importer) reference(t *target.Target, s target.Secret, label, what stri
 	if inline {
 		base := upperName(t.Label() + " " + label)
 		name = base
-		for i := 2; w.used[name] || looksSecret(name); i++ {
-			if looksSecret(base) {
+		for i := 2; w.used[name] || LooksSecret(name); i++ {
+			if LooksSecret(base) {
 				base = "MCP_SECRET"
 			}
 			name = base + "_" + strconv.Itoa(i)

@@ -131,6 +131,7 @@ func TestParse(t *testing.T) {
 		Budgets:      search.Budgets,
 		Dependencies: []target.Dependency{{Target: search, Optional: true}},
 	}
+	f.Warnings = nil // they have tests of their own
 	want := &File{
 		Name: "test.yaml", Version: "v1", Concurrency: 16, Defaults: Defaults{Interval: 10 * time.Minute, Timeout: 20 * time.Second},
 		Targets: []*target.Target{search, files}, Nodes: map[string]*target.Target{"search": search},
@@ -275,8 +276,8 @@ targets:
 		"unreadable-secret: test.yaml:7:89: file " + dir + " is a directory",
 		"missing-variable: test.yaml:8:113: environment variable GONE is not set",
 		"invalid-endpoint: test.yaml:9:40: the endpoint of a stdio server is only its label",
-		`invalid-endpoint: the endpoint's scheme is "ftp", not http or https`,
-		"oauth-not-supported: test.yaml:11:77: this version does not check a discovery chain yet",
+		`invalid-endpoint: test.yaml:10:40: the endpoint's scheme is "ftp", not http or https`,
+		"oauth-not-supported: test.yaml:11:77: auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet",
 		"",
 	}
 	for i, got := range f.Targets {
@@ -289,6 +290,32 @@ targets:
 		}
 		if text != want[i] {
 			t.Errorf("%s: %s\nwant %s", got.Name, text, want[i])
+		}
+	}
+}
+
+func TestEndpointHints(t *testing.T) {
+	const other = "give the server's MCP URL, such as https://mcp.example.com/mcp"
+	for written, want := range map[string]string{
+		"mcp.example.com/mcp":         "did you mean https://mcp.example.com/mcp?",
+		"mcp.example.com:8443/mcp":    "did you mean https://mcp.example.com:8443/mcp?",
+		"//mcp.example.com/mcp":       "did you mean https://mcp.example.com/mcp?",
+		"localhost:3000/mcp":          "did you mean http://localhost:3000/mcp?",
+		"127.0.0.1:3000/mcp":          "did you mean http://127.0.0.1:3000/mcp?",
+		"htps://mcp.example.com/mcp":  "did you mean https://mcp.example.com/mcp?",
+		"htp://mcp.example.com/mcp":   "did you mean http://mcp.example.com/mcp?",
+		"HTTTPS://mcp.example.com":    "did you mean https://mcp.example.com?",
+		"ftp://mcp.example.com/mcp":   other,
+		"${HOST}/mcp":                 other,
+		"u:hunter2@mcp.example.com/x": other,
+		"mcp.example.com/?a=hunter2":  other,
+		"/mcp":                        other,
+		"mcp":                         other,
+	} {
+		f := mustParse(t, "version: v1\ntargets:\n- name: a\n  type: mcp\n  endpoint: '"+written+"'\n", "HOST", "hunter2")
+		p := f.Targets[0].Problem
+		if p == nil || p.Reason != ReasonInvalidEndpoint || p.Hint != want || !strings.HasPrefix(p.Text, "test.yaml:5:13: ") {
+			t.Errorf("%s: %+v, want %s", written, p, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -40,7 +41,7 @@ type rule struct {
 	form     string // pattern in words
 	blank    bool
 	unique   bool
-	variable bool // the name of an environment variable
+	variable bool // a name that ValidVariable accepts
 	explain  func(string) string
 }
 
@@ -54,6 +55,7 @@ type field struct {
 
 type objectRule struct {
 	name, title string
+	note        string // what to know about the whole object
 	fields      []*field
 	byName      map[string]*field
 	exactlyOne  []string
@@ -110,6 +112,9 @@ func (r ruler) objectOf(t reflect.Type) *objectRule {
 	zero := reflect.New(t).Elem().Interface()
 	if v, ok := zero.(interface{ about() (string, string) }); ok {
 		o.name, o.title = v.about()
+	}
+	if v, ok := zero.(interface{ note() string }); ok {
+		o.note = v.note()
 	}
 	if v, ok := zero.(interface{ exactlyOne() []string }); ok {
 		o.exactlyOne = v.exactlyOne()
@@ -223,8 +228,9 @@ func bound(text string, k kind) *float64 {
 	return &v
 }
 
-// fileRule returns the rule of a whole file.
-func fileRule() *objectRule { return ruler{}.objectOf(reflect.TypeFor[fileConfig]()) }
+// fileRule returns the rule of a whole file, which nobody may modify. It is
+// derived once, since that takes longer than to read a file.
+var fileRule = sync.OnceValue(func() *objectRule { return ruler{}.objectOf(reflect.TypeFor[fileConfig]()) })
 
 // want describes a valid value, to complete "must be".
 func (r *rule) want() string {

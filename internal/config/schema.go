@@ -88,7 +88,11 @@ func (w *schemaWriter) reference(o *objectRule) pair {
 }
 
 func (w *schemaWriter) object(o *objectRule) members {
-	out := members{{"title", o.title}, {"type", "object"}, {"additionalProperties", false}}
+	out := members{{"title", o.title}}
+	if o.note != "" {
+		out = append(out, pair{"description", o.note})
+	}
+	out = append(out, pair{"type", "object"}, pair{"additionalProperties", false})
 	var properties members
 	var required []string
 	for _, f := range o.fields {
@@ -173,7 +177,7 @@ func (r *rule) stringSchema() members {
 	case r.choices != nil:
 		out = append(out, pair{"enum", r.choices})
 	case r.variable:
-		out = append(out, pair{"pattern", `^[^=$]*[^=$\s][^=$]*$`})
+		out = append(out, pair{"pattern", `^[A-Za-z_][A-Za-z0-9_]*$`})
 	case r.pattern != nil:
 		out = append(out, pair{"pattern", r.pattern.String()})
 	case !r.blank:

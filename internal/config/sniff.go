@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 var (
@@ -16,15 +18,32 @@ var (
 	// Paths have random parts too, such as temporary directories.
 	filePath = regexp.MustCompile(`^(?:~|\.{0,2}/|[A-Za-z]:[/\\])`)
 	longRun  = regexp.MustCompile(`[A-Za-z0-9+/_=.-]{20,}`)
+	// The user and group of docker run --user.
+	ids          = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// Variables set in front of a command, as in env API_KEY=x npx server.
+	capitals = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=\S*$`)
 	// Names of flags, variables and query parameters that hold secrets.
 	secretName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:api[_-]?key|apikey|key|access[_-]?key|token|secret|passw(?:or)?d|passphrase|pwd|auth|authorization|bearer|credentials?|cookie|pat|sig|signature|code)$`)
 	camelSplit = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 )
 
-// looksSecret reports whether text contains something that is built like a
+// ValidVariable reports whether name can be written where the name of an
+// environment variable is expected: letters, digits and underscores, the first
+// not a digit. What is not such a name may be the secret itself, put in the
+// wrong place: it is never shown.
+func ValidVariable(name string) bool { return variableName.MatchString(name) }
+
+// validChildVariable accepts every name that an environment can hold. It is for
+// the variables of a program, whose names are not ours to choose.
+func validChildVariable(name string) bool {
+	return strings.TrimSpace(name) != "" && !strings.ContainsAny(name, "=\x00$")
+}
+
+// LooksSecret reports whether text contains something that is built like a
 // token: a vendor's prefix, or a long run that mixes letters and digits as no
 // word does. It errs towards true.
-func looksSecret(text string) bool {
+func LooksSecret(text string) bool {
 	text = contentHash.ReplaceAllString(text, "")
 	if tokenPrefix.MatchString(text) {
 		return true
@@ -85,11 +104,13 @@ func pieces(arg, before string) []piece {
 			return headerPieces(arg)
 		case flag == "e" || flag == "env":
 			return assignment(arg)
+		case flag == "u" || flag == "user" || flag == "proxy-user":
+			return userPieces(arg)
 		case !strings.HasPrefix(arg, "-") && namesSecret(flag):
 			return []piece{{arg, true, flag}}
 		}
 	}
-	if strings.HasPrefix(arg, "-") || looksSecret(arg) {
+	if strings.HasPrefix(arg, "-") || LooksSecret(arg) || capitals.MatchString(arg) {
 		if out := assignment(arg); out != nil {
 			return out
 		}
@@ -100,10 +121,19 @@ func pieces(arg, before string) []piece {
 	if name, value, ok := strings.Cut(arg, ":"); ok && namesSecret(strings.TrimSpace(name)) && strings.TrimSpace(value) != "" {
 		return headerPieces(arg)
 	}
-	if looksSecret(arg) && (!filePath.MatchString(arg) || tokenPrefix.MatchString(arg)) {
+	if LooksSecret(arg) && (!filePath.MatchString(arg) || tokenPrefix.MatchString(arg)) {
 		return []piece{{arg, true, "SECRET"}}
 	}
 	return nil
+}
+
+// userPieces cuts the password of NAME:PASSWORD.
+func userPieces(arg string) []piece {
+	name, password, ok := strings.Cut(arg, ":")
+	if !ok || password == "" || ids.MatchString(arg) {
+		return nil
+	}
+	return []piece{{text: name + ":"}, {password, true, "PASSWORD"}}
 }
 
 // assignment cuts NAME=VALUE after its =, when the name or the value says that
@@ -116,7 +146,7 @@ func assignment(arg string) []piece {
 	if flag := strings.TrimLeft(name, "-"); flag == "header" || flag == "H" {
 		return prepend(name+"=", headerPieces(value))
 	}
-	if !namesSecret(name) && !looksSecret(value) {
+	if !namesSecret(name) && !LooksSecret(value) {
 		if u, err := url.Parse(value); err == nil && u.Scheme != "" && u.Host != "" {
 			return prepend(name+"=", urlPieces(value, u))
 		}
@@ -138,7 +168,7 @@ func headerPieces(arg string) []piece {
 	if !ok || strings.TrimSpace(value) == "" {
 		return nil
 	}
-	if !namesSecret(strings.TrimSpace(name)) && !looksSecret(value) {
+	if !namesSecret(strings.TrimSpace(name)) && !LooksSecret(value) {
 		return nil
 	}
 	prefix, secret := splitScheme(strings.TrimLeft(value, " "))
@@ -218,7 +248,7 @@ func querySpans(raw string) []span {
 	at := q + 1
 	for _, part := range strings.Split(body[at:], "&") {
 		name, value, _ := strings.Cut(part, "=")
-		if value != "" && (namesSecret(name) || looksSecret(value)) {
+		if value != "" && (namesSecret(name) || LooksSecret(value)) {
 			out = append(out, span{at + len(name) + 1, at + len(part), name})
 		}
 		at += len(part) + 1
@@ -240,7 +270,7 @@ func pathSpan(raw string) []span {
 	}
 	at := start + slash + 1
 	for _, segment := range strings.Split(raw[at:end], "/") {
-		if len(segment) >= 20 && looksSecret(segment) {
+		if len(segment) >= 20 && LooksSecret(segment) {
 			return []span{{at, at + len(segment), "PATH_KEY"}}
 		}
 		at += len(segment) + 1
@@ -248,13 +278,15 @@ func pathSpan(raw string) []span {
 	return nil
 }
 
-// shownArgs returns args fit to be shown, and nil when they are so already.
-func shownArgs(args []string) []string {
-	var out []string
+// ShowArgs returns the arguments of a command fit to be shown: the same number,
+// with *** for what looks like a secret. args is not modified; it is returned
+// itself when nothing is hidden.
+func ShowArgs(args []string) []string {
+	out := args
 	before := ""
 	for i, arg := range args {
-		if shown := maskPieces(arg, pieces(arg, before)); shown != arg {
-			if out == nil {
+		if shown := showArg(arg, before); shown != arg {
+			if &out[0] == &args[0] {
 				out = slices.Clone(args)
 			}
 			out[i] = shown
@@ -262,6 +294,15 @@ func shownArgs(args []string) []string {
 		before = arg
 	}
 	return out
+}
+
+// showArg masks the secrets in arg; before is the argument in front of it. The
+// patterns catch those within a longer text, such as the script of sh -c.
+func showArg(arg, before string) string {
+	if cut := pieces(arg, before); cut != nil {
+		return maskPieces(arg, cut)
+	}
+	return plain.Patterns(arg)
 }
 
 // maskPieces returns text with *** for each secret that it was cut into.
@@ -278,4 +319,14 @@ func maskPieces(text string, cut []piece) string {
 		}
 	}
 	return b.String()
+}
+
+// unreferenced returns cut with the secrets that hold a ${NAME} as plain text:
+// what is only referred to can be shown.
+func unreferenced(cut []piece) []piece {
+	out := slices.Clone(cut)
+	for i := range out {
+		out[i].secret = out[i].secret && !strings.Contains(out[i].text, "${")
+	}
+	return out
 }

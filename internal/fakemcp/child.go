@@ -36,7 +36,7 @@ func Main() {
 		}
 		_ = dir // only there so that the process can be found by it
 		time.Sleep(lifetime)
-		os.Exit(0)
+		exit(0)
 	}
 	if dir, ok := strings.CutPrefix(os.Args[1], scriptFlag); ok {
 		data, err := os.ReadFile(filepath.Join(dir, scriptFile))
@@ -47,9 +47,13 @@ func Main() {
 	}
 }
 
+// exit ends the process at once. os.Exit would wait a second for the reports of
+// the race detector, if the binary has it.
+func exit(code int) { syscall.Exit(code) }
+
 func fatal(err error) {
 	fmt.Fprintln(os.Stderr, "fakemcp:", err)
-	os.Exit(70)
+	exit(70)
 }
 
 // child is a running scripted server.
@@ -82,7 +86,7 @@ func serve(script []byte, dir string, args []string) {
 	env := os.Environ()
 	slices.Sort(env)
 	c.write(record{Kind: "start", Args: args, Env: env})
-	time.AfterFunc(lifetime, func() { os.Exit(71) })
+	time.AfterFunc(lifetime, func() { exit(71) })
 	if c.IgnoreTERM {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -91,7 +95,7 @@ func serve(script []byte, dir string, args []string) {
 	if c.IgnoreEOF {
 		time.Sleep(lifetime)
 	}
-	os.Exit(0)
+	exit(0)
 }
 
 // start does everything before the first message is read.
@@ -113,10 +117,10 @@ func (c *child) start(args []string) {
 	}
 	if c.NeedEnv != "" && os.Getenv(c.NeedEnv) == "" {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
+		exit(0)
 	}
 	if c.ExitAtOnce {
-		os.Exit(c.ExitCode)
+		exit(c.ExitCode)
 	}
 	if c.BOM {
 		_, _ = c.out.WriteString("\xef\xbb\xbf")
@@ -196,12 +200,12 @@ func (c *child) reply(method string) Reply {
 // do carries a reply out.
 func (c *child) do(m *message, r Reply) {
 	if r.ExitBefore {
-		os.Exit(c.ExitCode)
+		exit(c.ExitCode)
 	}
 	c.flood()
 	c.say(m, r)
 	if r.ExitAfter {
-		os.Exit(c.ExitCode)
+		exit(c.ExitCode)
 	}
 }
 
@@ -295,7 +299,7 @@ func (c *child) write(r record) {
 	if c.log == nil {
 		return
 	}
-	r.PID = os.Getpid()
+	r.PID, r.Time = os.Getpid(), time.Now()
 	data, err := json.Marshal(r)
 	if err != nil {
 		fatal(err)

@@ -147,6 +147,7 @@ func (p *Process) Allow(rules ...string) *Process {
 type record struct {
 	Kind      string // start, request, violation
 	PID       int
+	Time      time.Time
 	Args      []string        `json:",omitempty"`
 	Env       []string        `json:",omitempty"`
 	Request   json.RawMessage `json:",omitempty"`
@@ -199,6 +200,18 @@ func (p *Process) Answers() []string {
 		var m message
 		if err := json.Unmarshal(r.Request, &m); err == nil && m.Method == "" {
 			list = append(list, string(r.Request))
+		}
+	}
+	return list
+}
+
+// Times returns when each message of a method arrived.
+func (p *Process) Times(method string) []time.Time {
+	var list []time.Time
+	for _, r := range p.log("request") {
+		var m message
+		if err := json.Unmarshal(r.Request, &m); err == nil && m.Method == method {
+			list = append(list, r.Time)
 		}
 	}
 	return list

@@ -109,6 +109,12 @@ func TestStdioConversation(t *testing.T) {
 	if got := strings.Join(proc.Methods(), " "); got != "initialize notifications/initialized tools/list tools/list" {
 		t.Errorf("methods: %s", got)
 	}
+	if times := proc.Times("tools/list"); len(times) != 2 || time.Since(times[0]) > time.Minute || times[1].Before(times[0]) {
+		t.Errorf("times: %v", times)
+	}
+	if got := proc.Params("initialize"); len(got) != 1 || got[0] != initParams {
+		t.Errorf("params: %v", got)
+	}
 	if got := proc.Answers(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","id":"s","result":{}}` {
 		t.Errorf("answers: %s", got)
 	}

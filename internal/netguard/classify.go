@@ -26,7 +26,8 @@ const (
 	ReasonConnectionClosed   = "connection-closed"   // end of the stream before a response
 	ReasonConnectTimeout     = "connect-timeout"     // no address accepted a connection in time
 	ReasonTimeout            = "timeout"             // connected, but no answer in time
-	ReasonNetworkUnreachable = "network-unreachable" // no way to the network or the host
+	ReasonNetworkUnreachable = "network-unreachable" // no way from here to the network
+	ReasonHostUnreachable    = "host-unreachable"    // the network is there and the host is not
 	ReasonDescriptorLimit    = "descriptor-limit"    // this process or system can open no more
 	ReasonProxyError         = "proxy-error"         // the proxy, not the server
 	ReasonTLSUntrusted       = "tls-untrusted"       // Detail["sub"] says why
@@ -298,7 +299,7 @@ func connectFailure(err error, where string) (Failure, bool) {
 		f.Reason, f.Text = ReasonConnectTimeout, where+" did not accept a connection in time"+tried
 		f.Hint = "check firewalls, and that the host is up"
 	case isAny(err, table.unreachable):
-		f.Reason, f.Text = ReasonNetworkUnreachable, "host "+where+" is unreachable"+tried
+		f.Reason, f.Text = ReasonHostUnreachable, "host "+where+" is unreachable"+tried
 	case isAny(err, table.noRoute):
 		f.Reason, f.Text, f.Local = ReasonNetworkUnreachable, "there is no route from here to "+where+tried, true
 		f.Hint = "check this machine's network"

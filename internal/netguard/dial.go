@@ -207,6 +207,13 @@ func alternate(ips []netip.Addr) []netip.Addr {
 // one before, and gives the first connection; without one, it gives all the
 // attempts. It returns when all its dials have ended.
 func (d *dialer) race(ctx context.Context, targets []netip.AddrPort) (net.Conn, []Attempt) {
+	if len(targets) == 1 {
+		conn, err := d.connect(ctx, "tcp", targets[0].String())
+		if err != nil {
+			return nil, []Attempt{{Addr: targets[0], Err: err}}
+		}
+		return conn, nil
+	}
 	type result struct {
 		index int
 		conn  net.Conn

@@ -73,7 +73,7 @@ func get(t *testing.T, o Options, target string, timeout time.Duration) (Failure
 	defer transport.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	ctx, trail := Follow(ctx)
+	ctx, trail := Follow(ctx, nil)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -490,7 +490,7 @@ func TestTraceHooksFireOnce(t *testing.T) {
 				ConnectStart: func(_, _ string) { connectStart.Add(1) },
 				ConnectDone:  func(_, _ string, _ error) { connectDone.Add(1) },
 			})
-			ctx, _ = Follow(ctx)
+			ctx, _ = Follow(ctx, nil)
 			transport := NewTransport(Options{Resolver: c.resolver, Environ: noEnvironment})
 			defer transport.CloseIdleConnections()
 			request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://mcp.test:"+portOf(t, server.Listener.Addr().String()), nil)
@@ -637,7 +637,7 @@ func TestConnectionOutlivesTheContextOfItsFirstRequest(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		reused := false
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
-		ctx, _ = Follow(ctx)
+		ctx, _ = Follow(ctx, nil)
 		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 		response, err := transport.RoundTrip(request)
 		if err != nil {

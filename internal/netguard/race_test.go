@@ -198,7 +198,7 @@ func TestConnectTimeoutOfARequest(t *testing.T) {
 			defer cancel()
 			var trail *Trail
 			if followed {
-				ctx, trail = Follow(ctx)
+				ctx, trail = Follow(ctx, nil)
 			}
 			_, err := transport.RoundTrip(newRequest(ctx, t, "https://mcp.test"))
 			want := ReasonTimeout
@@ -240,7 +240,7 @@ func TestExplainOutsideOfNetworks(t *testing.T) {
 	if !same(none.Explain(err), err) || none.Explain(nil) != nil {
 		t.Error("a nil trail must leave errors alone")
 	}
-	_, trail := Follow(t.Context())
+	_, trail := Follow(t.Context(), nil)
 	if !same(trail.Explain(err), err) || trail.Explain(nil) != nil {
 		t.Error("a trail of no request must leave errors alone")
 	}
@@ -271,7 +271,7 @@ func TestClassifyConstructed(t *testing.T) {
 		{"descriptors for a lookup", request(&net.DNSError{Err: "dial udp 1.1.1.1:53: socket: too many open files", Name: "mcp.test"}), expectation{ReasonDescriptorLimit, "", "", true}},
 		{"lookup without network", request(&net.DNSError{Err: "dial udp 1.1.1.1:53: connect: network is unreachable", Name: "mcp.test"}), expectation{ReasonDNSFailure, "mcp.test", "resolver", true}},
 		{"no route", dial(syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL), expectation{ReasonNetworkUnreachable, "no route from here to mcp.test:443 (tried 10.0.0.0:443, ", "", true}},
-		{"host unreachable", dial(syscall.ENETUNREACH, syscall.EHOSTUNREACH), expectation{ReasonNetworkUnreachable, "host mcp.test:443 is unreachable", "", false}},
+		{"host unreachable", dial(syscall.ENETUNREACH, syscall.EHOSTUNREACH), expectation{ReasonHostUnreachable, "host mcp.test:443 is unreachable", "", false}},
 		{"refused outweighs", dial(syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.ETIMEDOUT), expectation{ReasonConnectionRefused, "", "", false}},
 		{"time of the system", dial(syscall.ENETUNREACH, syscall.ETIMEDOUT), expectation{ReasonConnectTimeout, "", "firewall", false}},
 		{"forbidden", dial(syscall.EACCES), expectation{ReasonNetworkError, "forbids", "", true}},

@@ -65,16 +65,40 @@ type Trail struct {
 type trailKey struct{}
 
 // Follow returns a context for one request, whose dial and TLS handshake then
-// end when ctx does. Hooks of net/http/httptrace already in ctx stay in force.
-func Follow(ctx context.Context) (context.Context, *Trail) {
+// end when ctx does. The hooks, which may be nil and belong to Follow from then
+// on, are called as usual, as are those of net/http/httptrace in ctx. (Handing
+// them over saves a combination of the two by reflection.)
+func Follow(ctx context.Context, hooks *httptrace.ClientTrace) (context.Context, *Trail) {
 	t := &Trail{ended: ctx}
-	ctx = context.WithValue(ctx, trailKey{}, t)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		TLSHandshakeStart:    func() { t.reach(handshake) },
-		TLSHandshakeDone:     func(_ tls.ConnectionState, err error) { t.handshakeDone(err) },
-		GotConn:              func(httptrace.GotConnInfo) { t.reach(ready) },
-		GotFirstResponseByte: func() { t.identified(true) },
-	}), t
+	if hooks == nil {
+		hooks = &httptrace.ClientTrace{}
+	}
+	theirs := *hooks
+	hooks.TLSHandshakeStart = func() {
+		t.reach(handshake)
+		if theirs.TLSHandshakeStart != nil {
+			theirs.TLSHandshakeStart()
+		}
+	}
+	hooks.TLSHandshakeDone = func(state tls.ConnectionState, err error) {
+		t.handshakeDone(err)
+		if theirs.TLSHandshakeDone != nil {
+			theirs.TLSHandshakeDone(state, err)
+		}
+	}
+	hooks.GotConn = func(info httptrace.GotConnInfo) {
+		t.reach(ready)
+		if theirs.GotConn != nil {
+			theirs.GotConn(info)
+		}
+	}
+	hooks.GotFirstResponseByte = func() {
+		t.identified(true)
+		if theirs.GotFirstResponseByte != nil {
+			theirs.GotFirstResponseByte()
+		}
+	}
+	return httptrace.WithClientTrace(context.WithValue(ctx, trailKey{}, t), hooks), t
 }
 
 func trailOf(ctx context.Context) *Trail {

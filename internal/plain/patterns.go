@@ -23,8 +23,13 @@ const (
 	looseKey  = `(?:token|secret|passw(?:or)?d|passwd|passphrase|pwd|credential|jwt)`
 	anyKey    = `(?:` + strictKey + `|` + looseKey + `)`
 	keyStart  = `(?i)(["']?\b[\w.-]*`
-	quoted    = `(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')`
-	bare      = `[^\s,;&"'<>(){}\[\]]+`
+	// A quote that is not closed ends with its line.
+	quoted = `(?:"(?:[^"\\\r\n]|\\[^\r\n])*"?|'(?:[^'\\\r\n]|\\[^\r\n])*'?)`
+	bare   = `[^\s,;&"'<>(){}\[\]]+`
+	// What separates a name from its value. Never a line end: the next line is
+	// about something else.
+	gap  = `[ \t]*`
+	gap1 = `[ \t]+`
 )
 
 // shapes is in the order of application: what is specific and long comes first.
@@ -37,17 +42,17 @@ var shapes = []shape{
 	{expr: regexp.MustCompile(`()\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})`)},
 	{expr: regexp.MustCompile(`()(\bsk-[A-Za-z0-9_-]{16,})`), secret: hasDigit},
 	// Header lines, and the same in JSON or in a dump of a map.
-	{expr: regexp.MustCompile(`(?i)(["']?\b(?:proxy-)?authorization["']?\s*[:=]\s*["'\[]*(?:(?:bearer|basic|token|digest|negotiate|apikey|dpop)\s+)?)[^\s"',;\]}]+`)},
-	{expr: regexp.MustCompile(`(?i)(["']?\b(?:set-)?cookie["']?\s*:\s*["']?)[^\r\n"']+`)},
-	{expr: regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/-]{4,}=*)`), secret: random},
+	{expr: regexp.MustCompile(`(?i)(["']?\b(?:proxy-)?authorization["']?` + gap + `[:=]` + gap + `["'\[]*(?:(?:bearer|basic|token|digest|negotiate|apikey|dpop)` + gap1 + `)?)[^\s"',;\]}]+`)},
+	{expr: regexp.MustCompile(`(?i)(["']?\b(?:set-)?cookie["']?` + gap + `:` + gap + `["']?)[^\r\n"']+`)},
+	{expr: regexp.MustCompile(`(?i)(\b(?:bearer|basic)` + gap1 + `)([A-Za-z0-9._~+/-]{4,}=*)`), secret: random},
 	// name = value and name: value.
-	{expr: regexp.MustCompile(keyStart + anyKey + `["']?\s*[:=]\s*)` + quoted)},
+	{expr: regexp.MustCompile(keyStart + anyKey + `["']?` + gap + `[:=]` + gap + `)` + quoted)},
 	{expr: regexp.MustCompile(keyStart + anyKey + `=)` + bare)},
-	{expr: regexp.MustCompile(keyStart + strictKey + `["']?\s*[:=]\s*)(` + bare + `)`), secret: notProse},
-	{expr: regexp.MustCompile(keyStart + `(?:passw(?:or)?d|passwd|passphrase|pwd)["']?\s*[:=]\s*)(` + bare + `)`), secret: notProse},
-	{expr: regexp.MustCompile(keyStart + looseKey + `["']?\s*[:=]\s*)(` + bare + `)`), secret: random},
+	{expr: regexp.MustCompile(keyStart + strictKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
+	{expr: regexp.MustCompile(keyStart + `(?:passw(?:or)?d|passwd|passphrase|pwd)["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
+	{expr: regexp.MustCompile(keyStart + looseKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: random},
 	// Command-line flags with the value in the next word.
-	{expr: regexp.MustCompile(`(?i)((?:^|\s)--?[\w-]*` + anyKey + `\s+)(` + bare + `)`), secret: notProse},
+	{expr: regexp.MustCompile(`(?i)((?:^|\s)--?[\w-]*` + anyKey + gap1 + `)(` + bare + `)`), secret: notProse},
 }
 
 // Patterns masks what looks like a credential in free text of unknown origin,
@@ -55,8 +60,9 @@ var shapes = []shape{
 // and passwords given by name, user and password in a URL, private keys in PEM,
 // JSON web tokens and the tokens of well-known services. The names stay. Words
 // about credentials ("token expired") stay too; in doubt, short lower-case
-// values stay and anything with digits goes. It is a net for accidents, not a
-// proof: known secrets belong in a Redactor.
+// values stay and anything with digits goes. Nothing but a private key reaches
+// over a line end: a name at the end of one line says nothing about the next. It
+// is a net for accidents, not a proof: known secrets belong in a Redactor.
 func Patterns(s string) string {
 	for _, shape := range shapes {
 		s = shape.apply(s)

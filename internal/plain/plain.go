@@ -41,6 +41,9 @@ func Text(s string, maxBytes int) string {
 }
 
 func show(s string, limit int, lines bool, measure func(string) int) string {
+	if len(s) <= limit && isPrintable(s) {
+		return s // by far the most frequent case
+	}
 	var b strings.Builder
 	used := 0
 	for s != "" {
@@ -53,6 +56,16 @@ func show(s string, limit int, lines bool, measure func(string) int) string {
 		s = s[size:]
 	}
 	return b.String()
+}
+
+// isPrintable reports whether s is nothing but printable ASCII.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // next gives what to show for the start of s, and how many bytes of s that is.

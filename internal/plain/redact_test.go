@@ -132,6 +132,8 @@ func TestPatternsMask(t *testing.T) {
 		{"?access_token=abc&b=2", "?access_token=***&b=2"},
 		{`{"client_secret": "a \" b", "b": 2}`, `{"client_secret": ***, "b": 2}`},
 		{"{token: 'abc'}", "{token: ***}"},
+		{"token: 'abc\nmore", "token: ***\nmore"},
+		{"token=\"abc\r\nmore", "token=***\r\nmore"},
 		{"token: 9f8e7d6c5b4a", "token: ***"},
 		{"password: correcthorse", "password: ***"},
 		{"DB_PASSWORD = hunter2", "DB_PASSWORD = ***"},
@@ -192,6 +194,32 @@ func TestPatternsLeaveProse(t *testing.T) {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
+}
+
+// TestPatternsKeepToTheLine: what is masked in a text is what is masked in each
+// of its lines.
+func TestPatternsKeepToTheLine(t *testing.T) {
+	const usage = "unknown flag: --api-key\nhint: run mcpvigil check --help"
+	if got := Patterns(usage); got != usage {
+		t.Errorf("%q became %q", usage, got)
+	}
+	word := rapid.SampledFrom([]string{
+		"unknown flag:", "--api-key", "--token", "hint:", "Authorization:", "authorization", "Bearer", "bearer ", "token", "token=", "api_key", "password:",
+		"password =", "Cookie:", "set-cookie: ", `"client_secret":`, `secret="abc`, "secret='", `"`, "'", ":", "=", " ", "\t", "\r", "abc1", "hunter22",
+		"9f8e7d6c5b4a", "https://u:p@", "h/x", "sk-abcdefghij0123456789", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi", ".c2lnbmF0dXJl", "-----BEGIN PRIVATE", "\\",
+	})
+	line := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(word, 0, 5).Draw(t, "words"), "") })
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(line, 2, 3).Draw(t, "lines")
+		end := rapid.SampledFrom([]string{"\n", "\r\n", "\n\n"}).Draw(t, "end")
+		var want []string
+		for _, l := range lines {
+			want = append(want, Patterns(l))
+		}
+		if got := Patterns(strings.Join(lines, end)); got != strings.Join(want, end) {
+			t.Fatalf("%q\n got %q\nwant %q", lines, got, strings.Join(want, end))
+		}
+	})
 }
 
 func TestPatternsCannotBeStalled(t *testing.T) {

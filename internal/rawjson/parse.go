@@ -63,7 +63,8 @@ func Parse(data []byte) (Value, Flaws, error) {
 		return Value{}, p.flaws, &SyntaxError{Offset: math.MaxUint32 / 2, Msg: "input too large"}
 	}
 	// Most values take more bytes than this; small documents get one allocation.
-	p.doc.nodes = make([]node, 0, 8+min(len(data)/12, 4096))
+	p.path = make([]step, 0, 16)
+	p.doc.nodes = make([]node, 0, 8+min(len(data)/8, 4096))
 	if bytes.HasPrefix(data, byteOrderMark) {
 		p.flaws.BOM = true
 		p.pos = len(byteOrderMark)
@@ -384,6 +385,7 @@ func (p *parser) text() (uint32, error) {
 	p.pos++
 	exact := true
 	for {
+		p.plain()
 		switch c := p.peek(); {
 		case c == '"':
 			p.pos++
@@ -400,8 +402,6 @@ func (p *parser) text() (uint32, error) {
 				return 0, p.unexpected("in a string")
 			}
 			return 0, p.fail(fmt.Sprintf("raw control character 0x%02X in a string", c))
-		case c < utf8.RuneSelf:
-			p.pos++
 		default:
 			r, size := utf8.DecodeRune(p.doc.data[p.pos:])
 			if r == utf8.RuneError && size == 1 {
@@ -410,6 +410,17 @@ func (p *parser) text() (uint32, error) {
 			}
 			p.pos += size
 		}
+	}
+}
+
+// plain passes over the ASCII characters of a string that need no attention.
+func (p *parser) plain() {
+	data := p.doc.data
+	for p.pos < len(data) {
+		if c := data[p.pos]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return
+		}
+		p.pos++
 	}
 }
 

@@ -112,7 +112,7 @@ func OpenPinned(ctx context.Context, p Peer, cfg Config, revision string) (suppo
 	cfg.Log = NewLog(cfg.Redact)
 	s, err := Open(ctx, p, cfg)
 	if err != nil {
-		return false, cfg.quote(strings.TrimPrefix(err.Error(), revision+" is pinned and "), maxQuote)
+		return false, cfg.quote(strings.TrimPrefix(strings.TrimPrefix(err.Error(), revision+" is pinned and "), "the server does not speak it: "), maxQuote)
 	}
 	s.Close(ctx)
 	return true, "answered with " + s.revision

@@ -1,12 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -28,6 +28,9 @@ type toolHeaderSet []toolHeader
 // at fault makes the tool invalid: the error names it by its JSON pointer, and is
 // safe to show. A $ref is not followed, as nothing behind it may be annotated.
 func toolHeaders(schema rawjson.Value) (toolHeaderSet, error) {
+	if raw := schema.Raw(); !bytes.Contains(raw, []byte(annotation)) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil, nil // no member can have that name, spelled in any way
+	}
 	scan := headerScan{seen: make(map[string]bool)}
 	if err := scan.schema(schema, true); err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	case suffix == "":
 		return s.fault("it is empty")
 	case strings.ContainsFunc(suffix, notToken):
-		return s.fault("%q is not a header name", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is not a header name", quoteLater(suffix))
 	}
 	kind, _ := schema.Get("type").Text()
 	switch kind {
@@ -124,7 +127,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	}
 	lower := strings.ToLower(suffix)
 	if s.seen[lower] {
-		return s.fault("%q is used twice", plain.Line(suffix, 60))
+		return s.fault("\"%s\" is used twice", quoteLater(suffix))
 	}
 	s.seen[lower] = true
 	s.found = append(s.found, toolHeader{suffix: suffix, path: append([]string(nil), s.path...), kind: kind})
@@ -132,7 +135,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 }
 
 func (s *headerScan) fault(format string, args ...any) error {
-	pointer := plain.Line(rawjson.Pointer(append(s.pointer, annotation)...), maxQuote)
+	pointer := quoteLater(rawjson.Pointer(append(s.pointer, annotation)...))
 	return fmt.Errorf("%s: %s", pointer, fmt.Sprintf(format, args...))
 }
 
@@ -164,7 +167,7 @@ func paramHeaders(set toolHeaderSet, args rawjson.Value) (map[string]string, err
 			if h.kind == "integer" {
 				limits = " of at most 53 bits"
 			}
-			return nil, fmt.Errorf("the argument %s must be %s %s%s", plain.Line(rawjson.Pointer(h.path...), maxQuote), indefinite(h.kind), h.kind, limits)
+			return nil, fmt.Errorf("the argument %s must be %s %s%s", quoteLater(rawjson.Pointer(h.path...)), indefinite(h.kind), h.kind, limits)
 		}
 		headers[h.suffix] = encodeHeaderValue(value)
 	}

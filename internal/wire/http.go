@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // Bounds of the HTTP transports.
@@ -110,8 +110,8 @@ func (c *httpConn) close(ctx context.Context) {
 // exchange posts r and reads its answer.
 func (c *httpConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	a, err := c.attempt(ctx, r, "gzip")
-	if ReasonOf(err) != ReasonTruncatedBody || r.once {
-		return a, err
+	if ReasonOf(err) != ReasonTruncatedBody || r.once || r.method == methodInitialize {
+		return a, err // initialize would open a second session
 	}
 	// A body whose length is that of the uncompressed text looks cut off to
 	// every client; whether compression is to blame is worth knowing.
@@ -161,9 +161,11 @@ func (c *httpConn) post(ctx context.Context, r *request, coding string) (*http.R
 	for hops := 0; ; hops++ {
 		resp, x, err := c.send(ctx, http.MethodPost, u, header, r.body, r)
 		if err != nil && !r.once && x.reused && !x.seen() && ctx.Err() == nil {
-			c.cfg.Log.Note("stale-connection", "a kept connection was dead; the request went through on a new one", "")
+			c.finish(x, err)
 			c.client.CloseIdleConnections()
-			resp, x, err = c.send(ctx, http.MethodPost, u, header, r.body, r)
+			if resp, x, err = c.send(ctx, http.MethodPost, u, header, r.body, r); err == nil {
+				c.cfg.Log.Note("stale-connection", "a kept connection was dead; the request went through on a new one", "")
+			}
 		}
 		if err != nil {
 			c.finish(x, err)
@@ -201,8 +203,8 @@ func (c *httpConn) redirect(resp *http.Response, from *url.URL, hops int, once b
 	if err != nil {
 		return fail("a redirect without a usable Location", "configure the URL at which the server answers itself")
 	}
-	shown := plain.Line(c.cfg.Redact.String(redactURL(to)), maxQuote)
-	same := sameOrigin(from, to)
+	shown := c.cfg.quote(weburl.Redact(to), maxQuote)
+	same := weburl.SameOrigin(from, to)
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
 		return fail("a redirect to "+shown, "most clients turn this redirect into a GET and fail; configure "+shown+" as the endpoint, or make the server answer 308")
@@ -215,21 +217,6 @@ func (c *httpConn) redirect(resp *http.Response, from *url.URL, hops int, once b
 	}
 	c.cfg.Log.Note("redirect", fmt.Sprintf("the endpoint redirects (%d) to %s", resp.StatusCode, shown), "configure "+shown+": not every client repeats a POST with its headers")
 	return to, nil
-}
-
-// sameOrigin compares scheme, host and port (RFC 6454).
-func sameOrigin(a, b *url.URL) bool {
-	port := func(u *url.URL) string {
-		switch {
-		case u.Port() != "":
-			return u.Port()
-		case u.Scheme == "https":
-			return "443"
-		default:
-			return "80"
-		}
-	}
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 // trace watches one HTTP request.
@@ -250,7 +237,7 @@ func (t *trace) seen() bool {
 // send makes one HTTP request. r is nil for requests that carry no message of
 // ours. The caller closes the body and logs the trace when err is nil.
 func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header http.Header, body []byte, r *request) (*http.Response, *trace, error) {
-	x := &trace{Exchange: Exchange{HTTPMethod: method, URL: redactURL(u), Started: time.Now(), Body: body, Stages: &Stages{DNS: -1, TCP: -1, TLS: -1, FirstByte: -1}}}
+	x := &trace{Exchange: Exchange{HTTPMethod: method, URL: weburl.Redact(u), Started: time.Now(), Body: body, Stages: &Stages{DNS: -1, TCP: -1, TLS: -1, FirstByte: -1}}}
 	if r != nil {
 		x.Method = r.method
 		if r.once {
@@ -258,7 +245,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 		}
 	}
 	// The dial and the handshake outlive a request unless they are followed.
-	followed, trail := netguard.Follow(httptrace.WithClientTrace(ctx, x.hooks()))
+	followed, trail := netguard.Follow(ctx, x.hooks())
 	req, err := http.NewRequestWithContext(followed, method, u.String(), nil)
 	if err != nil {
 		return nil, x, &Error{Reason: "invalid-endpoint", Text: "the endpoint cannot be requested", Err: err}
@@ -272,7 +259,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 	if err != nil {
 		return nil, x, c.unreachable(ctx, u, x, trail.Explain(err))
 	}
-	x.Status, x.ContentType = resp.StatusCode, plain.Line(resp.Header.Get("Content-Type"), 100)
+	x.Status, x.ContentType = resp.StatusCode, c.cfg.quote(resp.Header.Get("Content-Type"), 100)
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		x.Certificate = resp.TLS.PeerCertificates[0]
 	}
@@ -298,7 +285,7 @@ func (c *httpConn) setHeaders(req *http.Request, header http.Header, x *trace) {
 		h.Set(headerSession, sessionID)
 		x.SecretHeaders = append(x.SecretHeaders, headerSession)
 	}
-	if sameOrigin(req.URL, c.hc.URL) {
+	if weburl.SameOrigin(req.URL, c.hc.URL) {
 		for name, values := range c.hc.Header {
 			h[name] = slices.Clone(values)
 			x.SecretHeaders = append(x.SecretHeaders, name)
@@ -364,14 +351,18 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err error) *Error {
 	f := netguard.Classify(err)
 	if ctx.Err() != nil && (!timedOut(ctx) || x.seen() || f.Reason == netguard.ReasonTimeout || f.Reason == netguard.ReasonCanceled) {
-		return ended(ctx, "an answer from "+u.Host, x.seen())
+		what := "an answer from " + u.Host
+		if x.Method != "" {
+			what = "an answer to " + x.Method + " from " + u.Host
+		}
+		return ended(ctx, what, x.seen())
 	}
-	e := &Error{Reason: f.Reason, Text: plain.Line(c.cfg.Redact.String(f.Text), 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
+	e := &Error{Reason: f.Reason, Text: c.cfg.quote(f.Text, 2*maxQuote), Hint: f.Hint, Seen: x.seen(), Err: err}
 	for name, value := range f.Detail {
 		if e.Details == nil {
 			e.Details = map[string]any{}
 		}
-		e.Details[name] = plain.Line(value, maxQuote)
+		e.Details[name] = c.cfg.quote(value, maxQuote)
 	}
 	if proxy, variable := netguard.ProxyFor(c.hc.Net, u); proxy != nil && f.Reason != ReasonProxyError && !strings.HasPrefix(f.Reason, "tls-") {
 		return c.proxyFailed(proxy, variable, e.Text)
@@ -382,20 +373,10 @@ func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err er
 func (c *httpConn) proxyFailed(proxy *url.URL, variable, what string) *Error {
 	return &Error{
 		Reason: ReasonProxyError,
-		Text:   fmt.Sprintf("the proxy %s (from %s) did not carry the request: %s", plain.Line(proxy.Host, maxQuote), variable, what),
+		Text:   fmt.Sprintf("the proxy %s (from %s) did not carry the request: %s", c.cfg.quote(proxy.Host, maxQuote), variable, what),
 		Hint:   fmt.Sprintf("mend the proxy, or add the server's host to NO_PROXY to reach it without %s", variable),
 		Seen:   true,
 	}
-}
-
-// redactURL shows u without userinfo and query values.
-func redactURL(u *url.URL) string {
-	shown := *u
-	shown.User = nil
-	if shown.RawQuery != "" {
-		shown.RawQuery = "***"
-	}
-	return shown.String()
 }
 
 // mediaType returns the type of a Content-Type header, lower case, or "".

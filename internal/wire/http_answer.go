@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -26,8 +25,16 @@ func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Respon
 	if e := edgeChallenge(resp); e != nil {
 		return nil, e
 	}
+	sessionID, err := c.readSessionID(resp)
+	if err != nil {
+		return nil, err
+	}
+	if r.method == methodInitialize && sessionID != "" {
+		// The session is open from here on: what the stream of this answer asks
+		// for belongs to it, and it is to be ended even if the stream breaks.
+		c.speaks("", sessionID)
+	}
 	var a *answer
-	var err error
 	switch t := mediaType(resp.Header); t {
 	case typeSSE:
 		a, err = c.readStream(ctx, r, resp, x)
@@ -39,10 +46,7 @@ func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Respon
 	if err != nil {
 		return nil, err
 	}
-	a.status = resp.StatusCode
-	if a.sessionID, err = c.readSessionID(resp); err != nil {
-		return nil, err
-	}
+	a.status, a.sessionID = resp.StatusCode, sessionID
 	return a, nil
 }
 
@@ -84,7 +88,7 @@ func (c *httpConn) readUntyped(ctx context.Context, r *request, resp *http.Respo
 	body, readErr := c.errorBody(ctx, resp, x)
 	if readErr == nil && len(body) > 0 {
 		if a, err := c.pick(r, body); err == nil {
-			c.cfg.Log.Note(ReasonContentType, fmt.Sprintf("the answer to %s has the content type %q", r.method, contentType), "send application/json or text/event-stream")
+			c.cfg.Log.Note(ReasonContentType, fmt.Sprintf("the answer to %s has the content type \"%s\"", r.method, contentType), "send application/json or text/event-stream")
 			return a, nil
 		}
 	}
@@ -95,7 +99,7 @@ func quoteType(t string) string {
 	if t == "" {
 		return "(none)"
 	}
-	return fmt.Sprintf("%q", plain.Line(t, 100))
+	return fmt.Sprintf("\"%s\"", quoteLater(t))
 }
 
 // pick finds the answer to r among the messages of a JSON body, and deals with
@@ -105,7 +109,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if batch {
+	if _, revision, _ := c.state(); batch && revision != Rev20250326 {
 		c.cfg.Log.Note("batch-reply", "the answer to "+r.method+" is a JSON-RPC batch", "batches left the protocol in 2025-06-18: answer with one object")
 	}
 	var found *answer
@@ -119,7 +123,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 		if m.kind == isResponse && !batch {
 			return nil, wrongID(r, m)
 		}
-		c.aside(m)
+		c.aside(r, m)
 	}
 	if found == nil {
 		return nil, &Error{Reason: ReasonIDMismatch, Text: "no message of the batch answers " + r.method, Seen: true}
@@ -130,7 +134,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 func wrongID(r *request, m *message) *Error {
 	got := "no id"
 	if m.id.Exists() {
-		got = "the id " + plain.Line(string(m.id.Raw()), 60)
+		got = "the id " + quoteLater(string(m.id.Raw()))
 	}
 	e := &Error{Reason: ReasonIDMismatch, Text: fmt.Sprintf("the answer to %s has %s; %d was sent", r.method, got, r.id), Seen: true, RPC: m.rpcErr}
 	if m.rpcErr != nil {
@@ -193,7 +197,7 @@ func (c *httpConn) decoded(ctx context.Context, resp *http.Response, x *trace) (
 		}
 		return nil, c.broken(ctx, resp, x, err)
 	default:
-		return nil, &Error{Reason: ReasonBadEncoding, Text: "the body has the content coding " + plain.Line(coding, 60) + ", which was not asked for", HTTPStatus: resp.StatusCode, Seen: true}
+		return nil, &Error{Reason: ReasonBadEncoding, Text: "the body has the content coding " + c.cfg.quote(coding, 60) + ", which was not asked for", HTTPStatus: resp.StatusCode, Seen: true}
 	}
 }
 
@@ -223,7 +227,7 @@ func (c *httpConn) broken(ctx context.Context, resp *http.Response, x *trace, er
 		e.Reason, e.Text = ReasonBadEncoding, "the gzip body is damaged"
 	default:
 		f := netguard.Classify(err)
-		e.Reason, e.Text, e.Hint = f.Reason, "while reading the body: "+plain.Line(f.Text, maxQuote), f.Hint
+		e.Reason, e.Text, e.Hint = f.Reason, "while reading the body: "+c.cfg.quote(f.Text, maxQuote), f.Hint
 	}
 	return e
 }
@@ -276,8 +280,10 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, x *trace) *
 	case s == http.StatusTooManyRequests:
 		e.Reason = ReasonRateLimited
 		if after := resp.Header.Get("Retry-After"); after != "" {
-			e.Text += ", to come back after " + plain.Line(after, 40)
+			e.Text += ", to come back after " + c.cfg.quote(after, 40)
 		}
+	case s == http.StatusNotImplemented && page: // a web server that knows no POST
+		return notMCP(resp, fmt.Sprintf("it answered %d with a web page", s), c.pageTitle(body))
 	case s >= 500:
 		e.Reason = ReasonHTTP5xx
 		e.quoteRPC()
@@ -351,6 +357,9 @@ func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 		e.Reason = ReasonAuthRequired
 	case forbidden:
 		e.Reason = ReasonForbidden
+		if len(c.hc.Header) == 0 {
+			e.Hint = "hand over a credential that may use the server, or have it let this client in"
+		}
 	case len(c.hc.Header) > 0:
 		e.Reason = ReasonTokenRejected
 	default:
@@ -364,7 +373,7 @@ var hostGuard = regexp.MustCompile(`(?i)\b(invalid|untrusted|disallowed|forbidde
 func (c *httpConn) hostRejected(e *Error, resp *http.Response) {
 	e.Reason = ReasonHostRejected
 	e.Text = fmt.Sprintf("the server's guard on Host or Origin refused the request (%d)", resp.StatusCode)
-	e.Hint = fmt.Sprintf("add %s to the server's list of allowed hosts; a green health route proves nothing, as the guard covers only the MCP route", plain.Line(resp.Request.URL.Host, maxQuote))
+	e.Hint = fmt.Sprintf("add %s to the server's list of allowed hosts; a green health route proves nothing, as the guard covers only the MCP route", c.cfg.quote(resp.Request.URL.Host, maxQuote))
 }
 
 // rpcErrorIn returns the JSON-RPC error in the body of a refusal, or nil.
@@ -412,7 +421,7 @@ func (c *httpConn) webPage(ctx context.Context, resp *http.Response, x *trace) *
 func notMCP(resp *http.Response, what, title string) *Error {
 	e := &Error{Reason: ReasonNotMCPEndpoint, Text: "this is not an MCP endpoint: " + what, HTTPStatus: resp.StatusCode, Seen: true}
 	if title != "" {
-		e.Text += fmt.Sprintf(" titled %q", title)
+		e.Text += fmt.Sprintf(" titled \"%s\"", title)
 	}
 	return e
 }
@@ -435,7 +444,7 @@ func edgePage(body []byte) bool { return edgeWords.Match(body) }
 func blockedByEdge(resp *http.Response) *Error {
 	text := fmt.Sprintf("something in front of the server answered %d with a bot challenge", resp.StatusCode)
 	if s := resp.Header.Get("Server"); s != "" {
-		text += " (server: " + plain.Line(s, 60) + ")"
+		text += " (server: " + quoteLater(s) + ")"
 	}
 	return &Error{Reason: ReasonEdgeChallenge, Text: text, HTTPStatus: resp.StatusCode, Seen: true}
 }

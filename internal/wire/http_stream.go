@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // stream is the state of one SSE answer across its resumptions.
@@ -29,7 +27,7 @@ func (c *httpConn) readStream(ctx context.Context, r *request, resp *http.Respon
 	s := &stream{c: c, r: r, left: c.cfg.Limits.ResponseBytes, started: time.Now()}
 	a, err := s.read(ctx, resp, x)
 	for resumes := 0; a == nil && err == nil; resumes++ {
-		if s.lastID == "" || c.stateless() {
+		if s.lastID == "" || r.modern {
 			return nil, &Error{Reason: ReasonSSEEnded, Text: "the event stream ended without an answer to " + r.method, HTTPStatus: resp.StatusCode, Seen: true}
 		}
 		if resumes == maxResumes {
@@ -38,13 +36,6 @@ func (c *httpConn) readStream(ctx context.Context, r *request, resp *http.Respon
 		a, err = s.resume(ctx)
 	}
 	return a, err
-}
-
-// stateless reports that no legacy revision was settled on: streams of the
-// modern revisions do not resume.
-func (c *httpConn) stateless() bool {
-	_, revision, sessionID := c.state()
-	return sessionID == "" && (revision == "" || Modern(revision))
 }
 
 // read reads one connection's events. Nil and nil: it ended early.
@@ -58,7 +49,7 @@ func (s *stream) read(ctx context.Context, resp *http.Response, x *trace) (*answ
 	for {
 		ev, err := events.next()
 		if err != nil {
-			return nil, s.ended(ctx, x, err)
+			return nil, s.ended(ctx, x, events.partial(), err)
 		}
 		s.events++
 		if ev.hasID {
@@ -78,12 +69,14 @@ func (s *stream) read(ctx context.Context, resp *http.Response, x *trace) (*answ
 }
 
 // ended classifies the end of a connection. Nil: it may be resumed.
-func (s *stream) ended(ctx context.Context, x *trace, err error) error {
+func (s *stream) ended(ctx context.Context, x *trace, partial bool, err error) error {
 	var e *Error
 	switch {
+	case errors.As(err, &e) && e.Reason == ReasonResponseTooLarge:
+		return tooLarge(s.c.cfg.Limits.ResponseBytes) // of which resumptions share one
 	case errors.As(err, &e):
 		return e
-	case timedOut(ctx) && x.read == 0:
+	case timedOut(ctx) && s.events == 0 && !partial: // keep-alives are no events
 		return &Error{
 			Reason: ReasonSSEStalled,
 			Text:   fmt.Sprintf("the headers of an event stream came after %s and no event before the time ran out", time.Since(x.Started).Round(time.Millisecond)-time.Since(s.started).Round(time.Millisecond)),
@@ -111,7 +104,7 @@ func (c *httpConn) pickEvent(r *request, data []byte) (*answer, error) {
 		if m.kind == isResponse {
 			return nil, wrongID(r, m)
 		}
-		c.aside(m)
+		c.aside(r, m)
 	}
 	return nil, nil
 }
@@ -152,14 +145,14 @@ func (s *stream) resume(ctx context.Context) (*answer, error) {
 	return a, err
 }
 
-// aside deals with a message that is not the answer: requests of the server
-// are answered, notifications ignored.
-func (c *httpConn) aside(m *message) {
+// aside deals with a message that is not the answer to r: requests of the
+// server are answered, notifications ignored.
+func (c *httpConn) aside(r *request, m *message) {
 	if m.kind != isRequest {
 		return
 	}
-	if c.stateless() {
-		c.cfg.Log.Note("server-request", fmt.Sprintf("the server sent the request %s, which a stateless revision does not allow", plain.Line(m.method, 60)), "ask for input with resultType input_required instead")
+	if r.modern {
+		c.cfg.Log.Note("server-request", fmt.Sprintf("the server sent the request %s, which a stateless revision does not allow", c.cfg.quote(m.method, 60)), "ask for input with resultType input_required instead")
 		return
 	}
 	body := reply(m)

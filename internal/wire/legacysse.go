@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"sync"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // SSEConfig reaches a server over the HTTP+SSE transport of 2024-11-05: one GET
@@ -135,7 +135,7 @@ func (c *sseConn) endpoint(ctx context.Context, events *sseReader, base *url.URL
 			if ev.data == "" {
 				continue
 			}
-			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is %q, not endpoint", plain.Line(ev.name, 40)), Seen: true}
+			return nil, &Error{Reason: ReasonSSENoEndpoint, Text: fmt.Sprintf("the first event is \"%s\", not endpoint", c.cfg.quote(ev.name, 40)), Seen: true}
 		}
 		return c.checkEndpoint(ev.data, base)
 	}
@@ -148,10 +148,10 @@ func (c *sseConn) checkEndpoint(data string, base *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, &Error{Reason: ReasonSSENoEndpoint, Text: "the endpoint event does not hold a URL", Seen: true, Err: err}
 	}
-	if !sameOrigin(u, base) {
+	if !weburl.SameOrigin(u, base) {
 		return nil, &Error{
 			Reason: ReasonSSEEndpoint,
-			Text:   fmt.Sprintf("the server wants messages sent to another origin, %s", plain.Line(u.Scheme+"://"+u.Host, maxQuote)),
+			Text:   fmt.Sprintf("the server wants messages sent to another origin, %s", c.cfg.quote(u.Scheme+"://"+u.Host, maxQuote)),
 			Hint:   "make the server announce a relative path, or its public address: behind a proxy it often announces an internal one",
 			Seen:   true,
 		}
@@ -187,14 +187,26 @@ func (c *sseConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	if err := c.postMessage(ctx, r); err != nil {
-		c.mux.abandon(p)
-		return nil, err
+	// The answer comes on the stream, and may come before the POST is answered,
+	// which some servers do late or never.
+	posted := make(chan error, 1)
+	postCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.posting.Go(func() { posted <- c.postMessage(postCtx, r) })
+	var o outcome
+	select {
+	case o = <-p.done:
+	case err := <-posted:
+		if err != nil {
+			c.mux.abandon(p)
+			return nil, err
+		}
+		o = c.mux.wait(ctx, p, func() *Error { return ended(ctx, "an answer to "+r.method+" on the event stream", false) })
 	}
-	o := c.mux.wait(ctx, p, func() *Error { return ended(ctx, "an answer to "+r.method, false) })
 	if o.err != nil {
 		return nil, o.err
 	}
+	c.cfg.Log.answered(r.method, o.bytes)
 	return o.answer, nil
 }
 

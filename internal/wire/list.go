@@ -1,12 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -170,6 +170,14 @@ func (l *lister) cursor(v rawjson.Value) (next string, more bool, err error) {
 	return next, true, nil
 }
 
+func (l *lister) nullMembers(entry rawjson.Value, index int) {
+	for name, m := range entry.Members() {
+		if m.IsNull() {
+			l.nullField(rawjson.Pointer(l.traits.member, fmt.Sprint(index), l.s.cfg.quote(name, 60)))
+		}
+	}
+}
+
 func (l *lister) nullField(pointer string) {
 	l.s.cfg.Log.Note("null-field", fmt.Sprintf("%s sends null at %s", l.traits.method, pointer), "leave optional members out; strict clients refuse null and drop the whole list")
 }
@@ -208,16 +216,14 @@ func (l *lister) entry(v rawjson.Value, index int) error {
 		return invalid("has no " + l.traits.key)
 	}
 	if name, ok := v.Get("name").Text(); !ok || strings.TrimSpace(name) == "" {
-		return invalid(fmt.Sprintf("(%s) has no name", plain.Line(key, 60)))
+		return invalid(fmt.Sprintf("(%s) has no name", l.s.cfg.quote(key, 60)))
 	}
-	for name, m := range v.Members() {
-		if m.IsNull() {
-			l.nullField(rawjson.Pointer(l.traits.member, fmt.Sprint(index), plain.Line(name, 60)))
-		}
+	if bytes.Contains(v.Raw(), []byte("null")) { // saves decoding every name
+		l.nullMembers(v, index)
 	}
 	if at, again := l.seen[key]; again {
 		if string(l.out.Items[at].Value.Raw()) != string(v.Raw()) {
-			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists %q more than once, with different definitions", l.traits.method, plain.Line(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
+			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists \"%s\" more than once, with different definitions", l.traits.method, l.s.cfg.quote(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
 		}
 		return nil
 	}

@@ -74,7 +74,7 @@ func (l *Log) SetStep(step string) {
 // Note records something off-spec. The same reason and text is counted, not
 // repeated. Text may quote a server: it is made safe here.
 func (l *Log) Note(reason, text, hint string) {
-	text = plain.Line(l.redact.String(text), maxNoteText)
+	text = l.quote(text, maxNoteText)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.notes {
@@ -86,6 +86,11 @@ func (l *Log) Note(reason, text, hint string) {
 	if len(l.notes) < maxNotes {
 		l.notes = append(l.notes, Note{Reason: reason, Text: text, Hint: hint, Step: l.step, Count: 1})
 	}
+}
+
+// quote is [Config.quote] for those who have only the log.
+func (l *Log) quote(text string, most int) string {
+	return plain.Line(l.redact.String(text), most)
 }
 
 // Notes returns a copy of what was noted, in order.
@@ -103,6 +108,19 @@ func (l *Log) exchange(e Exchange) {
 	}
 	if len(l.exchanges) < maxExchanges {
 		l.exchanges = append(l.exchanges, e)
+	}
+}
+
+// answered completes the latest exchange of a method whose answer did not come
+// with it, but on a stream.
+func (l *Log) answered(method string, size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range slices.Backward(l.exchanges) {
+		if x := &l.exchanges[i]; x.Method == method {
+			x.Duration, x.Bytes, x.ContentType = time.Since(x.Started), int64(size), "text/event-stream (on the stream)"
+			return
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -29,6 +28,9 @@ type request struct {
 	// header goes with an HTTP request: what the modern revisions mirror from
 	// the body. Stdio ignores it.
 	header http.Header
+	// modern: the request is of a stateless revision, whose streams neither
+	// resume nor carry requests of the server.
+	modern bool
 	// once forbids sending the message a second time, whatever happens.
 	once bool
 }
@@ -36,6 +38,7 @@ type request struct {
 // encode builds a message. params must be a JSON object or empty.
 func encode(id int64, method string, params []byte) []byte {
 	var b bytes.Buffer
+	b.Grow(80 + len(method) + len(params))
 	b.WriteString(`{"jsonrpc":"2.0",`)
 	if id != 0 {
 		b.WriteString(`"id":` + strconv.FormatInt(id, 10) + `,`)
@@ -84,7 +87,7 @@ type answer struct {
 func parseMessages(data []byte) (msgs []message, batch bool, err error) {
 	v, flaws, err := rawjson.Parse(data)
 	if err != nil {
-		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + plain.Line(err.Error(), maxQuote), Seen: true, Err: err}
+		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + quoteLater(err.Error()), Seen: true, Err: err}
 	}
 	if v.Kind() != rawjson.Array {
 		m, err := readMessage(v)
@@ -154,7 +157,7 @@ func readRPCError(v rawjson.Value) (*RPCError, bool) {
 		return nil, false
 	}
 	text, _ := v.Get("message").Text()
-	return &RPCError{Code: code, Message: plain.Line(text, maxRPCMessage), Data: v.Get("data").Raw()}, true
+	return &RPCError{Code: code, Message: quoteLater(text), Data: v.Get("data").Raw()}, true
 }
 
 // answers reports whether m is the response to the request with id: equal

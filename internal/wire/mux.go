@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -205,6 +204,9 @@ func (m *mux) receive(data []byte) bool {
 func (m *mux) route(msg *message, size int) {
 	switch msg.kind {
 	case isRequest:
+		if m.echoed(msg) {
+			return
+		}
 		m.flaws(msg.method, msg.flaws)
 		body := reply(msg)
 		if body == nil || m.replies == maxMuxReplies {
@@ -217,6 +219,15 @@ func (m *mux) route(msg *message, size int) {
 	case isResponse:
 		m.respond(msg, size)
 	}
+}
+
+// echoed ends the request that came back as it was sent: what answers repeats
+// its input, as cat and a terminal do. Only clients ask to open a session.
+func (m *mux) echoed(msg *message) bool {
+	if msg.method != methodDiscover && msg.method != methodInitialize {
+		return false
+	}
+	return m.blame(msg.id, &Error{Reason: ReasonMalformedMessage, Text: "the answer to " + msg.method + " is the request itself: what answers repeats its input", Hint: "check the command: this is no MCP server", Seen: true})
 }
 
 // respond gives a response to its request.
@@ -274,7 +285,7 @@ func describeID(v rawjson.Value) string {
 	if !v.Exists() {
 		return "it has no id"
 	}
-	return "its id is " + plain.Line(string(v.Raw()), 60)
+	return "its id is " + quoteLater(string(v.Raw()))
 }
 
 // note limits what a server that repeats itself can put into the log.
@@ -294,5 +305,5 @@ func (m *mux) flaws(what string, f rawjson.Flaws) {
 		return
 	}
 	m.noted[kind]++
-	noteFlaws(m.log, plain.Line(what, 60), f)
+	noteFlaws(m.log, m.log.quote(what, 60), f)
 }

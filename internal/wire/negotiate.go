@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
 // Peer is a way to reach a server: [HTTPConfig], [SSEConfig] or [StdioConfig].
@@ -48,6 +47,7 @@ func Open(ctx context.Context, p Peer, cfg Config) (*Session, error) {
 	n.http = true // legacy SSE as well: some servers speak 2026-07-28 on it, when it is pinned
 	s, err := n.open(ctx)
 	if err != nil {
+		n.suggestSSE(err)
 		n.suggestSlash(ctx, err)
 		c.close(ctx)
 		return nil, err
@@ -71,8 +71,18 @@ func (n *negotiation) open(ctx context.Context) (*Session, error) {
 	if n.cfg.Pin != "" && !Modern(n.cfg.Pin) || sse && n.cfg.Pin == "" {
 		return n.initialize(ctx, n.offer())
 	}
-	a, err := n.conn.exchange(ctx, n.discoverRequest(n.wanted()))
+	a, err := n.first(ctx, n.discoverRequest(n.wanted()))
 	return n.afterProbe(ctx, a, err)
+}
+
+// first makes the first exchange, which has a budget of its own.
+func (n *negotiation) first(ctx context.Context, r *request) (*answer, error) {
+	if n.cfg.First <= 0 {
+		return n.conn.exchange(ctx, r)
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.First)
+	defer cancel()
+	return n.conn.exchange(ctx, r)
 }
 
 // afterProbe goes on from what server/discover brought.
@@ -82,7 +92,10 @@ func (n *negotiation) afterProbe(ctx context.Context, a *answer, err error) (*Se
 		return s, nil
 	}
 	next, fall := n.fallback(first)
-	if !fall {
+	switch {
+	case n.cfg.Pin != "":
+		return nil, n.notModern(first)
+	case !fall:
 		return nil, n.explain(first)
 	}
 	s, err = n.initialize(ctx, next)
@@ -126,11 +139,14 @@ func (n *negotiation) judgeProbe(ctx context.Context, a *answer, err error) (*Se
 func (n *negotiation) discoverRequest(revision string) *request {
 	id := n.ids.Add(1)
 	params := modernParams(n.cfg.Client, revision, rawjson.Value{})
-	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), header: modernHeader(revision, methodDiscover)}
+	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), modern: true, header: modernHeader(revision, methodDiscover)}
 }
 
-// errLegacyOnly marks an answer that is valid and names legacy revisions only.
-var errLegacyOnly = errors.New("only legacy revisions are supported")
+// legacyOnlyError marks an answer that is valid and names legacy revisions only, of
+// which offer is to be offered.
+type legacyOnlyError struct{ offer string }
+
+func (legacyOnlyError) Error() string { return "only legacy revisions are supported" }
 
 // errNoDiscover marks an answer that no modern server gives.
 var errNoDiscover = errors.New("not the answer of a modern server")
@@ -179,16 +195,32 @@ func (n *negotiation) judgeDiscoverError(a *answer) error {
 	return e
 }
 
+// notModern reads the failure of a pinned server/discover: where an unpinned
+// check would go on to initialize, the server speaks another revision.
+func (n *negotiation) notModern(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, errNoDiscover) && e.Reason != ReasonHTTPStatus {
+		return err
+	}
+	e.Reason = ReasonVersionMismatch
+	e.Text = fmt.Sprintf("%s is pinned and the server does not speak it: %s", n.cfg.Pin, e.Text)
+	return e
+}
+
 // noModern is the verdict when a server lists what it supports and no modern
 // revision of ours is among it.
 func (n *negotiation) noModern(versions []string) *Error {
-	e := &Error{Reason: ReasonVersionUnsupported, Seen: true, Details: map[string]any{"supported": plainList(versions)}}
-	e.Text = fmt.Sprintf("the server speaks %s; this check speaks %s", list(versions), strings.Join(Revisions(), ", "))
-	if n.cfg.Pin != "" {
-		return n.mismatch(list(versions))
+	e := &Error{Reason: ReasonVersionUnsupported, Seen: true, Details: map[string]any{"supported": n.shown(versions)}}
+	e.Text = fmt.Sprintf("the server speaks %s; this check speaks %s", n.list(versions), strings.Join(Revisions(), ", "))
+	switch {
+	case n.mutual(versions, true) != "":
+		e.Text = fmt.Sprintf("the server refuses the very revision it lists: %s", n.list(versions))
+		e.Hint = "accept the revisions that the error names as supported"
+	case n.cfg.Pin != "":
+		return n.mismatch(n.list(versions))
 	}
-	if n.mutual(versions, false) != "" {
-		e.Err = errLegacyOnly
+	if offer := n.mutual(versions, false); offer != "" {
+		e.Err = legacyOnlyError{offer}
 	}
 	return e
 }
@@ -212,13 +244,13 @@ func (n *negotiation) mutual(versions []string, modern bool) string {
 // offer.
 func (n *negotiation) fallback(err error) (offer string, ok bool) {
 	var e *Error
-	if n.cfg.Pin != "" || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return "", false
 	}
+	var only legacyOnlyError
 	switch {
-	case errors.Is(err, errLegacyOnly):
-		supported, _ := e.Details["supported"].([]string)
-		return n.mutual(supported, false), true
+	case errors.As(err, &only):
+		return only.offer, true
 	case errors.Is(err, errNoDiscover):
 		return n.offer(), true
 	}
@@ -243,12 +275,23 @@ func (n *negotiation) firstFinding(first, second error) error {
 	case ReasonAuthRequired, ReasonTokenRejected, ReasonForbidden, ReasonInsufficientScope, ReasonAborted:
 		return second
 	}
-	own := e.HTTPStatus == 0 || e.HTTPStatus == http.StatusOK || errors.Is(first, errLegacyOnly) || e.Reason == ReasonDiscoverMissing
-	if !own {
+	if !ownFinding(e) {
 		return second
 	}
 	e.Text += "; initialize failed too: " + second.Error()
 	return first
+}
+
+// ownFinding tells what a server said about itself from the plain refusal that
+// any server gives to a method it does not know. Invalid parameters with status
+// 400 are what a modern server answers to _meta it does not like.
+func ownFinding(e *Error) bool {
+	var only legacyOnlyError
+	switch {
+	case e.HTTPStatus == 0, e.HTTPStatus == http.StatusOK, errors.As(error(e), &only), e.Reason == ReasonDiscoverMissing:
+		return true
+	}
+	return e.HTTPStatus == http.StatusBadRequest && e.RPC != nil && e.RPC.Code == codeInvalidParams
 }
 
 // explain adds what only the opening knows.
@@ -260,14 +303,18 @@ func (n *negotiation) explain(err error) error {
 	if x := n.cfg.Log.Exchanges(); len(x) > 0 && x[len(x)-1].Stages != nil && x[len(x)-1].Stages.TCP >= 0 {
 		e.Reason = ReasonProbeTimeout
 		e.Text = "the connection stood, and server/discover was not answered before the time ran out"
-		e.Hint = "if the server ignores methods it does not know, pin the revision it speaks (protocol_version, --protocol-version)"
+		e.Hint = "raise the timeout if the server may be that slow; if it ignores methods it does not know, pin the revision it speaks (protocol_version, --protocol-version)"
 	}
 	return err
 }
 
 // initialize opens a legacy session.
 func (n *negotiation) initialize(ctx context.Context, offer string) (*Session, error) {
-	a, err := n.conn.exchange(ctx, n.initializeRequest(offer))
+	ask := n.conn.exchange
+	if n.http && n.ids.Load() == 0 {
+		ask = n.first
+	}
+	a, err := ask(ctx, n.initializeRequest(offer))
 	return n.openLegacy(ctx, offer, a, err)
 }
 
@@ -334,6 +381,9 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 		if versions := supportedIn(a.rpcErr); a.rpcErr.Code == codeUnsupportedVersion && len(versions) > 0 {
 			return nil, n.noModern(versions)
 		}
+		if n.cfg.Pin != "" && a.rpcErr.Code == codeMethodNotFound {
+			return nil, n.mismatch("none that is opened by initialize")
+		}
 		return nil, rpcFailure(methodInitialize, a)
 	}
 	revision, ok := a.result.Get("protocolVersion").Text()
@@ -343,9 +393,9 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	case !ok || revision == "":
 		return invalid("has no protocolVersion")
 	case n.cfg.Pin != "" && revision != n.cfg.Pin:
-		return nil, n.mismatch(plain.Line(revision, 40))
+		return nil, n.mismatch(n.cfg.quote(revision, 40))
 	case !Known(revision) || Modern(revision):
-		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision %q; this check speaks %s that way", plain.Line(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
+		return nil, &Error{Reason: ReasonVersionUnsupported, Text: fmt.Sprintf("the server answered initialize with the revision \"%s\"; this check speaks %s that way", n.cfg.quote(revision, 40), strings.Join(Revisions()[:len(Revisions())-1], ", ")), Seen: true}
 	case a.result.Get("capabilities").Kind() != rawjson.Object:
 		return invalid("has no capabilities object")
 	case info.Kind() != rawjson.Object:
@@ -399,19 +449,35 @@ func textList(v rawjson.Value) ([]string, bool) {
 	return out, true
 }
 
-func plainList(items []string) []string {
-	out := make([]string, 0, min(len(items), 10))
-	for _, s := range items[:min(len(items), 10)] {
-		out = append(out, plain.Line(s, 40))
+// shown are the first revisions of a list, safe to show.
+func (n *negotiation) shown(versions []string) []string {
+	out := make([]string, 0, min(len(versions), 10))
+	for _, s := range versions[:min(len(versions), 10)] {
+		out = append(out, n.cfg.quote(s, 40))
 	}
 	return out
 }
 
-func list(items []string) string {
-	if len(items) == 0 {
+func (n *negotiation) list(versions []string) string {
+	if len(versions) == 0 {
 		return "no revision it names"
 	}
-	return strings.Join(plainList(items), ", ")
+	return strings.Join(n.shown(versions), ", ")
+}
+
+// suggestSSE says what a refused POST may mean. Finding out takes a GET, which a
+// check does not send.
+func (n *negotiation) suggestSSE(err error) {
+	var e *Error
+	hc, ok := n.peer.(HTTPConfig)
+	if !ok || !errors.As(err, &e) || e.Hint != "" {
+		return
+	}
+	refused := e.Reason == ReasonHTTPStatus && e.HTTPStatus == http.StatusMethodNotAllowed
+	named := strings.HasSuffix(strings.TrimSuffix(hc.URL.Path, "/"), "/sse") && e.HTTPStatus >= 400 && e.HTTPStatus < 500 && (e.Reason == ReasonHTTPStatus || e.Reason == ReasonNotMCPEndpoint || e.Reason == ReasonRPCError)
+	if refused || named {
+		e.Hint = "check the path of the URL; if the server speaks the old HTTP+SSE transport, check it with --sse " + n.cfg.quote(weburl.Redact(hc.URL), maxQuote) + " (transport: sse)"
+	}
 }
 
 // suggestSlash asks the endpoint's other slash form, when this one turned out
@@ -432,15 +498,19 @@ func (n *negotiation) suggestSlash(ctx context.Context, err error) {
 	if other.Path == "" || other.Path == "/" {
 		return // the same request
 	}
-	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, n.cfg)
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	quiet := n.cfg
+	quiet.Log = NewLog(n.cfg.Redact) // it is no part of what the check sent to its target
+	c := newHTTPConn(HTTPConfig{URL: &other, Header: hc.Header, UserAgent: hc.UserAgent, Net: hc.Net}, quiet)
 	defer c.close(ctx)
 	a, got := c.exchange(ctx, n.discoverRequest(Rev20260728))
 	var refused *Error
 	switch {
 	case got == nil && a != nil:
-	case errors.As(got, &refused) && refused.HTTPStatus == http.StatusUnauthorized && bytes.Contains([]byte(strings.ToLower(strings.Join(refused.Challenges, " "))), []byte("bearer")):
+	case errors.As(got, &refused) && refused.HTTPStatus == http.StatusUnauthorized && strings.Contains(strings.ToLower(strings.Join(refused.Challenges, " ")), "bearer"):
 	default:
 		return
 	}
-	e.Hint = "configure " + plain.Line(redactURL(&other), maxQuote) + ": that form answers as an MCP server"
+	e.Hint = "configure " + n.cfg.quote(weburl.Redact(&other), maxQuote) + ": that form answers as an MCP server"
 }

@@ -91,11 +91,16 @@ func (n *negotiation) stdioFailure(cause error, c *stdioConn, err error) error {
 		return e
 	}
 	switch {
-	case errors.Is(cause, errStartup):
+	case errors.Is(cause, context.DeadlineExceeded) && c.firstAfter() == 0:
+		// Whichever budget it was: the server has not started.
+		silent := n.cfg.Startup
+		if !errors.Is(cause, errStartup) {
+			silent = time.Since(c.started).Round(10 * time.Millisecond)
+		}
 		return withTail(&Error{
 			Reason: ReasonStartupTimeout,
-			Text:   fmt.Sprintf("the process runs and has not sent a message in %s", n.cfg.Startup),
-			Hint:   "it may still be installing itself, or wait for a variable: it was started with PATH, HOME, USER and the temporary directories only, beside what is configured; name more variables, or give it more time with startup_timeout (--startup-timeout)",
+			Text:   fmt.Sprintf("the process runs and has not sent a message in %s", silent),
+			Hint:   n.startupHint(),
 		})
 	case errors.Is(cause, errBudget):
 		return withTail(&Error{Reason: ReasonTimeout, Text: fmt.Sprintf("the server started, and the opening was not complete %s later", n.cfg.Budget), Seen: true})
@@ -105,6 +110,15 @@ func (n *negotiation) stdioFailure(cause error, c *stdioConn, err error) error {
 		return withTail(e)
 	}
 	return err
+}
+
+// startupHint says what a silent server may be waiting for.
+func (n *negotiation) startupHint() string {
+	hint := "it may still be installing itself: give it more time with startup_timeout (--startup-timeout)"
+	if sc, ok := n.peer.(StdioConfig); ok && !sc.Inherited {
+		hint += "; or it waits for a variable: " + reducedEnv
+	}
+	return hint
 }
 
 // negotiateStdio finds out the era on one process.
@@ -154,16 +168,14 @@ func (n *negotiation) probeFirst(ctx context.Context, r returned, initialize <-c
 
 // initializeFirst goes on when initialize was answered before server/discover.
 func (n *negotiation) initializeFirst(ctx context.Context, r returned, probe <-chan returned) (*Session, error) {
-	var late <-chan time.Time // never, unless there is an answer to fall back on
-	if r.err == nil && r.answer.rpcErr == nil {
-		late = time.After(grace)
-	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
 	select {
 	case p := <-probe:
 		if s, err := n.judgeProbe(ctx, p.answer, p.err); err == nil {
 			return s, nil
 		}
-	case <-late:
+	case <-late.C:
 	}
 	return n.openLegacy(ctx, n.offer(), r.answer, r.err)
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -146,7 +145,7 @@ func (s *Session) request(method string, params json.RawMessage) (*request, erro
 		return r, nil
 	}
 	r.body = encode(r.id, method, modernParams(s.cfg.Client, s.revision, v))
-	r.header = modernHeader(s.revision, method)
+	r.modern, r.header = true, modernHeader(s.revision, method)
 	return r, s.mirror(r, method, v)
 }
 
@@ -169,7 +168,7 @@ func (s *Session) mirror(r *request, method string, params rawjson.Value) error 
 	s.mu.Unlock()
 	values, err := paramHeaders(set, params.Get("arguments"))
 	if err != nil {
-		return &Error{Reason: "invalid-call", Text: fmt.Sprintf("the arguments do not fit the headers that the tool asks for: %s", plain.Line(err.Error(), maxQuote)), Err: err}
+		return &Error{Reason: "invalid-call", Text: fmt.Sprintf("the arguments do not fit the headers that the tool asks for: %s", s.cfg.quote(err.Error(), maxQuote)), Err: err}
 	}
 	for suffix, value := range values {
 		r.header.Set(headerParamPrefix+suffix, value)
@@ -188,7 +187,10 @@ func modernHeader(revision, method string) http.Header {
 func modernParams(client Implementation, revision string, own rawjson.Value) []byte {
 	info, _ := json.Marshal(client)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"_meta":{%q:%q,%q:%s,%q:{}`, metaVersion, revision, metaClient, info, metaCapabilities)
+	b.Grow(256 + len(info) + len(own.Raw()))
+	b.WriteString(`{"_meta":{"` + metaVersion + `":"` + revision + `","` + metaClient + `":`)
+	b.Write(info)
+	b.WriteString(`,"` + metaCapabilities + `":{}`)
 	for name, v := range own.Get("_meta").Members() {
 		if !strings.HasPrefix(name, "io.modelcontextprotocol/") || name == "io.modelcontextprotocol/logLevel" {
 			member(&b, name, v)
@@ -256,7 +258,7 @@ func completeResult(l *Log, method string, v rawjson.Value) error {
 	case kind == "input_required":
 		return &Error{Reason: ReasonInputRequired, Text: "the server wants input before it answers " + method + "; a check has none to give", Seen: true}
 	case kind != "complete":
-		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType %q", method, plain.Line(kind, 60)), Seen: true}
+		return &Error{Reason: ReasonResultType, Text: fmt.Sprintf("the result of %s has the resultType \"%s\"", method, l.quote(kind, 60)), Seen: true}
 	}
 	if cacheable(method) {
 		if ttl, ok := v.Get("ttlMs").Int(); !ok || ttl < 0 {

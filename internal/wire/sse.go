@@ -73,6 +73,11 @@ func (s *sseReader) next() (sseEvent, error) {
 	}
 }
 
+// partial reports whether a part of an event has arrived; comments are none.
+func (s *sseReader) partial() bool {
+	return s.any || len(s.line) > 0 && s.line[0] != ':'
+}
+
 // dispatch finishes the event under construction, if a field of it was seen.
 func (s *sseReader) dispatch() (sseEvent, bool) {
 	if !s.any {

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,13 +25,18 @@ type StdioConfig struct {
 	Args []string
 	// Dir is the working directory, "" for our own.
 	Dir string
-	// Env is the whole environment of the server; see [SafeEnv].
-	Env []string
+	// Env is the whole environment of the server; see [SafeEnv]. Inherited says
+	// that it holds all of our own, so that a missing variable is not our doing.
+	Env       []string
+	Inherited bool
 	// StdinGrace is how long the server may take to end after its standard
 	// input was closed, TermGrace after it was asked to end. Zero: two and
 	// three seconds.
 	StdinGrace, TermGrace time.Duration
 }
+
+// reducedEnv explains to a person why a server may lack a variable.
+const reducedEnv = "it gets only PATH, HOME, USER and the temporary directories, beside what is configured; hand more over with mcp.stdio.env (--env NAME=VALUE), or everything with --inherit-env"
 
 const (
 	defaultStdinGrace = 2 * time.Second
@@ -157,95 +161,6 @@ func (sc StdioConfig) connect(ctx context.Context, cfg Config) (conn, error) {
 	return c, nil
 }
 
-// start makes the pipes and starts the process and the goroutines.
-func (c *stdioConn) start() error {
-	var ours, theirs []*os.File
-	closeAll := func(files []*os.File) {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}
-	// The pipes are our own, not those of exec.Cmd, whose Wait would close
-	// them under the readers or wait for descendants that hold them.
-	for i := range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(ours)
-			closeAll(theirs)
-			return err
-		}
-		if i == 0 {
-			r, w = w, r
-		}
-		ours, theirs = append(ours, r), append(theirs, w)
-	}
-	c.stdin, c.stdout, c.stderr = ours[0], ours[1], ours[2]
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	c.lines = newLineReader(c.stdout, c.cfg.Limits.ResponseBytes)
-	c.started = time.Now()
-	started := make(chan error)
-	c.goroutines.Go(func() { c.run(started) })
-	err := <-started
-	closeAll(theirs)
-	if err != nil {
-		c.goroutines.Wait()
-		closeAll(ours)
-		return err
-	}
-	c.goroutines.Go(c.readStdout)
-	c.goroutines.Go(c.readStderr)
-	c.goroutines.Go(c.write)
-	return nil
-}
-
-// run starts the process and sees it to its end, and that of its descendants.
-func (c *stdioConn) run(started chan<- error) {
-	// See dieWithParent. It costs nothing: waiting for the process takes a
-	// thread anyway.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	tree, err := startTree(c.cmd)
-	c.tree = tree
-	started <- err
-	if err != nil {
-		return
-	}
-	awaitExit(c.cmd)
-	close(c.exited)
-	// A wrapper may have left the real server behind, and a server its helpers.
-	// Those that hold its pipes get a moment to end well.
-	c.tree.terminateRest()
-	drained := c.drained(min(drainGrace, c.sc.TermGrace))
-	c.tree.kill()
-	if !drained && !c.drained(drainGrace/5) {
-		// Something left the process group and kept the pipes. What it writes
-		// is not the server's any more.
-		_ = c.stdout.Close()
-		_ = c.stderr.Close()
-		<-c.stdoutDone
-		<-c.stderrDone
-	}
-	if c.cmd.ProcessState == nil {
-		_ = c.cmd.Wait() // the status is in ProcessState
-	}
-	c.tree.release()
-	c.lose(c.exitError())
-}
-
-// drained waits for the end of both outputs, for at most d.
-func (c *stdioConn) drained(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for _, done := range []<-chan struct{}{c.stdoutDone, c.stderrDone} {
-		select {
-		case <-done:
-		case <-timer.C:
-			return false
-		}
-	}
-	return true
-}
-
 // lose ends all exchanges. The first reason counts.
 func (c *stdioConn) lose(err *Error) {
 	c.mu.Lock()
@@ -268,8 +183,14 @@ func (c *stdioConn) exitError() *Error {
 		e.Details["exitCode"] = code
 	}
 	c.addStderr(e)
+	if !c.sc.Inherited && exitHint.MatchString(c.stderrTail()) {
+		e.Hint = "see what the server says; if it lacks a variable: " + reducedEnv
+	}
 	return e
 }
+
+// exitHint matches what servers say that lack a variable.
+var exitHint = regexp.MustCompile(`(?i)environment|env var|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|api.?key|token|credential|\b(required|missing|not set|undefined|must be set)\b`)
 
 // addStderr puts what the server last said on its standard error into e.
 func (c *stdioConn) addStderr(e *Error) {
@@ -281,8 +202,8 @@ func (c *stdioConn) addStderr(e *Error) {
 		e.Details = make(map[string]any)
 	}
 	e.Details["stderr"] = text
-	if last := text[strings.LastIndexByte(text, '\n')+1:]; e.Reason == ReasonProcessExited && len([]rune(last)) <= maxShortLine {
-		e.Text += ": " + last
+	if line := tellingLine(text); e.Reason == ReasonProcessExited && line != "" {
+		e.Text += ": " + plain.Line(line, maxShortLine)
 	}
 }
 
@@ -298,20 +219,6 @@ func (c *stdioConn) firstAfter() time.Duration {
 	default:
 		return 0
 	}
-}
-
-// done is closed when no more answers will come: the process has ended, or it
-// closed its standard output.
-func (c *stdioConn) done() <-chan struct{} { return c.lost }
-
-// exitText says how the connection was lost, "" while it is not.
-func (c *stdioConn) exitText() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ending == nil {
-		return ""
-	}
-	return c.ending.Text
 }
 
 // stderrTail is the end of what the server wrote to its standard error, at most
@@ -571,68 +478,4 @@ func (c *stdioConn) noted(line []byte) {
 		c.noise = fmt.Sprintf("standard output has lines that are no messages, first \"%s\"", plain.Line(first, maxNoiseQuote))
 	}
 	c.cfg.Log.Note("stdout-noise", c.noise, "print banners and logs to standard error: clients that are strict break off here")
-}
-
-// close ends the server: its standard input is closed, then it is asked to end,
-// then it is killed, and with it all that it has started. When ctx ends, what is
-// left of each grace shrinks to a moment. It may be called more than once, and
-// waits for the end each time.
-func (c *stdioConn) close(ctx context.Context) { c.closeOnce.Do(func() { c.shutdown(ctx) }) }
-
-func (c *stdioConn) shutdown(ctx context.Context) {
-	c.mux.fail(&Error{Reason: ReasonAborted, Text: "the connection was closed"})
-	close(c.quit)
-	within(c.writerDone, flushGrace)
-	_ = c.stdin.Close()
-	asked := time.Now()
-	if !graceful(ctx, c.exited, c.sc.StdinGrace) {
-		waited := time.Since(asked).Round(10 * time.Millisecond)
-		how := "only after it was asked to (SIGTERM)"
-		c.tree.terminate()
-		if !graceful(ctx, c.exited, c.sc.TermGrace) {
-			how = "and had to be killed"
-			c.tree.kill()
-		}
-		c.cfg.Log.Note("slow-shutdown", fmt.Sprintf("the server did not end within %s of the end of its input, %s", waited, how), "end the server when its standard input ends")
-	}
-	finished := make(chan struct{})
-	go func() {
-		c.goroutines.Wait()
-		_ = c.stdout.Close()
-		_ = c.stderr.Close()
-		close(finished)
-	}()
-	within(finished, killGrace)
-}
-
-// graceful waits for ch, for at most d and, once ctx has ended, for at most a
-// moment more: a server that ends as it should needs no longer.
-func graceful(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ch:
-		return true
-	case <-timer.C:
-		return false
-	case <-ctx.Done():
-	}
-	return within(ch, min(d, lateGrace))
-}
-
-// within waits for ch, for at most d, and reports whether it was closed.
-func within(ch <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ch:
-		return true
-	case <-timer.C:
-		return false
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,6 +145,29 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // is still to be made safe to show.
 func scrub(s string, redact *plain.Redactor) string {
 	return plain.Patterns(redact.String(colours.ReplaceAllString(s, "")))
+}
+
+var (
+	errorLine = regexp.MustCompile(`(?i)^\W*([\w.]*(error|exception)|fatal|panic)\b[^:!]{0,40}[:!]`)
+	noiseLine = regexp.MustCompile(`^\s*$|^\s+at |^\s*\^|^\s*File "|^Node\.js v|^\s*\.\.\. |^\s*[{}\])]+,?$|^npm (error|ERR!) (A complete log|code)|^goroutine \d|^\s*exit status`)
+)
+
+// tellingLine picks the line of a dying server's standard error that says why:
+// the last that starts as an error, else the last that is no stack frame,
+// version banner or blank.
+func tellingLine(text string) string {
+	lines := strings.Split(text, "\n")
+	for _, line := range slices.Backward(lines) {
+		if errorLine.MatchString(line) && !noiseLine.MatchString(line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	for _, line := range slices.Backward(lines) {
+		if !noiseLine.MatchString(line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
 
 // showTail gives the last lines of scrubbed text, safe to show. More is scrubbed

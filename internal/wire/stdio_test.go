@@ -348,9 +348,9 @@ func TestStdioProcessEnds(t *testing.T) {
 			if test.mode == "close-stdin" {
 				return // its output is still open
 			}
-			<-c.done()
-			if c.exitText() != test.text {
-				t.Errorf("exitText: %s", c.exitText())
+			<-c.lost
+			if c.lostError().Text != test.text {
+				t.Errorf("exitText: %s", c.lostError().Text)
 			}
 			if e := askFor(t, c, time.Second, 2, "b"); e.Text != test.text {
 				t.Errorf("the next exchange got %s", e.Text)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
@@ -23,9 +22,9 @@ func (s *Session) checkTools(l *Listing) {
 		}
 		set, err := toolHeaders(item.Value.Get("inputSchema"))
 		if err != nil {
-			name := plain.Line(item.Key, 100)
+			name := s.cfg.quote(item.Key, 100)
 			l.Dropped = append(l.Dropped, item.Key)
-			s.cfg.Log.Note("invalid-tool-header", fmt.Sprintf("the tool %q is left out: %s", name, plain.Line(err.Error(), maxQuote)), "mend its x-mcp-header; conforming HTTP clients drop the tool")
+			s.cfg.Log.Note("invalid-tool-header", fmt.Sprintf("the tool \"%s\" is left out: %s", name, s.cfg.quote(err.Error(), maxQuote)), "mend its x-mcp-header; conforming HTTP clients drop the tool")
 			return true
 		}
 		if len(set) > 0 {
@@ -36,7 +35,7 @@ func (s *Session) checkTools(l *Listing) {
 	for i, item := range l.Items {
 		s.checkToolName(item.Key)
 		if pointer, text := schemaProblem(item.Value); text != "" {
-			l.Schemas = append(l.Schemas, SchemaProblem{Tool: plain.Line(item.Key, 100), Index: i, Pointer: pointer, Text: text})
+			l.Schemas = append(l.Schemas, SchemaProblem{Tool: s.cfg.quote(item.Key, 100), Index: i, Pointer: pointer, Text: text})
 		}
 	}
 	s.mu.Lock()
@@ -45,14 +44,14 @@ func (s *Session) checkTools(l *Listing) {
 }
 
 func (s *Session) checkToolName(name string) {
-	shown := plain.Line(name, 140)
+	shown := s.cfg.quote(name, 140)
 	switch odd := strings.IndexFunc(name, oddInName); {
 	case utf8.RuneCountInString(name) > maxToolName:
-		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool %q is longer than %d characters", shown, maxToolName), "shorten it; some model APIs refuse names over 64")
+		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool \"%s\" is longer than %d characters", shown, maxToolName), "shorten it; some model APIs refuse names over 64")
 	case odd >= 0 && strings.ContainsRune("./", rune(name[odd])):
-		s.cfg.Log.Note("tool-name-portable", fmt.Sprintf("the name of the tool %q has a dot or a slash", shown), "some model APIs take only letters, digits, _ and -")
+		s.cfg.Log.Note("tool-name-portable", fmt.Sprintf("the name of the tool \"%s\" has a dot or a slash", shown), "some model APIs take only letters, digits, _ and -")
 	case odd >= 0:
-		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool %q has characters outside A-Z a-z 0-9 _ - . /", shown), "rename it; model APIs refuse the request")
+		s.cfg.Log.Note("tool-name", fmt.Sprintf("the name of the tool \"%s\" has characters outside A-Z a-z 0-9 _ - . /", shown), "rename it; model APIs refuse the request")
 	}
 }
 
@@ -76,7 +75,7 @@ func schemaProblem(tool rawjson.Value) (pointer, text string) {
 		case !kind.Exists():
 			return "/inputSchema/type", `is missing; it must be "object"`
 		case ok:
-			return "/inputSchema/type", fmt.Sprintf(`is %q; it must be "object"`, plain.Line(name, 40))
+			return "/inputSchema/type", fmt.Sprintf(`is "%s"; it must be "object"`, quoteLater(name))
 		default:
 			return "/inputSchema/type", fmt.Sprintf(`is %s; it must be the string "object"`, article(kind.Kind()))
 		}
@@ -86,7 +85,7 @@ func schemaProblem(tool rawjson.Value) (pointer, text string) {
 	}
 	for name, p := range schema.Get("properties").Members() {
 		if k := p.Kind(); k != rawjson.Object && k != rawjson.Bool {
-			return "/inputSchema" + rawjson.Pointer("properties", plain.Line(name, 60)), "is " + article(k) + ", not a schema"
+			return "/inputSchema" + rawjson.Pointer("properties", quoteLater(name)), "is " + article(k) + ", not a schema"
 		}
 	}
 	if req := schema.Get("required"); req.Exists() {

@@ -74,6 +74,9 @@ type Config struct {
 	// Budget is the time of one step. Half of it is how long a stdio server
 	// may leave server/discover unanswered before initialize is sent as well.
 	Budget time.Duration
+	// First bounds the first exchange over HTTP, from the connection to the
+	// answer, inside the context of the opening. Zero: nothing of its own.
+	First time.Duration
 	// Startup bounds the time from the start of a stdio server to its first
 	// message. It is outside of every other budget.
 	Startup time.Duration
@@ -88,3 +91,8 @@ type Config struct {
 func (c Config) quote(text string, most int) string {
 	return plain.Line(c.Redact.String(text), most)
 }
+
+// quoteLater is quote for places that know no secrets: the text is made safe to
+// show and cut only against floods. Whoever puts it into a report redacts it
+// and cuts it again.
+func quoteLater(text string) string { return plain.Line(text, maxRPCMessage) }

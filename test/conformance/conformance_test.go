@@ -56,11 +56,12 @@ func TestConformance(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			excused := expectedFailures(t, filepath.Join("expected-failures", c.name+".yml"))
 			results := c.run.results(t)
-			var passed, failed int
+			var passing []string
+			var failed int
 			for name, r := range results {
 				switch _, excuse := excused[name]; {
 				case r.failed() == nil:
-					passed++
+					passing = append(passing, name)
 					if excuse {
 						t.Errorf("%s passes, and expected-failures/%s.yml still lists it", name, c.name)
 					}
@@ -75,9 +76,10 @@ func TestConformance(t *testing.T) {
 					t.Errorf("expected-failures/%s.yml lists %s, which the suite does not have", c.name, name)
 				}
 			}
-			t.Logf("%d scenarios: %d passed, %d failed as expected", len(results), passed, failed)
-			if passed != c.pass || failed != c.fail {
-				t.Errorf("%d passed and %d failed as expected, want %d and %d", passed, failed, c.pass, c.fail)
+			slices.Sort(passing)
+			t.Logf("%d scenarios: %d passed, %d failed as expected\npassed: %s", len(results), len(passing), failed, strings.Join(passing, ", "))
+			if len(passing) != c.pass || failed != c.fail {
+				t.Errorf("%d passed and %d failed as expected, want %d and %d", len(passing), failed, c.pass, c.fail)
 			}
 		})
 	}

@@ -270,14 +270,11 @@ func (p peer) refuses(pin, discover string) probe.Reason {
 		}
 		return ""
 	}
-	return map[string]probe.Reason{
-		"the four legacy revisions": "version-mismatch",
-		"-32601":                    "discover-missing",
-		"400, -32000":               "rpc-error",
-		"error of code 0":           "rpc-error",
-		"400, plain text":           "http-status",
-		"400 on the POST":           "http-status",
-	}[discover]
+	switch discover {
+	case "the four legacy revisions", "-32601", "400, -32000", "error of code 0", "400, plain text", "400 on the POST":
+		return "version-mismatch"
+	}
+	return ""
 }
 
 func explain(r *probe.Report) string {

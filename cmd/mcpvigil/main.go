@@ -1,0 +1,12 @@
+// Command mcpvigil watches MCP servers.
+package main
+
+import (
+	"os"
+
+	"github.com/mcpvigil/mcpvigil/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+}

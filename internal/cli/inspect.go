@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpvigil/mcpvigil/internal/render"
+)
+
+// inspectOptions are the flags of inspect.
+type inspectOptions struct {
+	pointOptions
+	runOptions
+	outputOptions
+}
+
+func (a *app) newInspectCommand() *cobra.Command {
+	var o inspectOptions
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] [URL | FILE | -- COMMAND [ARG...]]",
+		Short: "List what servers offer",
+		Long: `List the tools, resources, templates and prompts that a server advertises, and its
+instructions. --format json gives the objects as the server sent them, for other
+programs, and under failure why there are none; whatever could act on a terminal is
+escaped.
+` + exitStatus("the server was listed to the end", "it could not be listed"),
+		Args: cobra.ArbitraryArgs,
+	}
+	o.pointOptions.add(cmd.Flags())
+	o.runOptions.add(cmd.Flags())
+	o.outputOptions.add(cmd.Flags(), render.Human, render.JSON)
+	completeFlags(cmd)
+	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runInspect(ctx, g, &o, args) })
+	return cmd
+}
+
+func (a *app) runInspect(ctx context.Context, g *given, o *inspectOptions, args []string) (int, error) {
+	sel, err := o.resolve(g, args)
+	if err != nil {
+		return 0, err
+	}
+	reports := a.run(ctx, checkAll, sel, o.probe(), o.quiet)
+	return a.conclude(&o.outputOptions, reports, render.Inspect)
+}

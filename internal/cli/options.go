@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/probe"
+)
+
+// runOptions are those of any command that talks to a server.
+type runOptions struct {
+	timeout, checkTimeout, startupTimeout time.Duration
+	userAgent, clientName                 string
+}
+
+// addBudgets defines the flags that mcp-healthcheck has, too.
+func (o *runOptions) addBudgets(fs *pflag.FlagSet) {
+	grouped(fs, groupCheck, func() {
+		fs.Var(span{&o.timeout}, "timeout", "time for the whole check (default 30000); without --startup-timeout it bounds the start-up of a command as well")
+		fs.Var(span{&o.checkTimeout}, "check-timeout", "time for each step (default 10000)")
+	})
+}
+
+func (o *runOptions) add(fs *pflag.FlagSet) {
+	o.addBudgets(fs)
+	grouped(fs, groupCheck, func() {
+		fs.Var(span{&o.startupTimeout}, "startup-timeout", "time a command may take to start, on top of the others (default: --timeout if that is given, else 60000)")
+	})
+	grouped(fs, groupConnection, func() {
+		fs.StringVar(&o.clientName, "client-name", "", "present the check to the server as `name` (default mcpvigil)")
+		fs.StringVar(&o.userAgent, "user-agent", "", "send `text` as the User-Agent header (default mcpvigil and its version, with a link)")
+	})
+}
+
+// probe turns the options into those of a check.
+func (o *runOptions) probe() probe.Options {
+	p := probe.Options{
+		Timeout: o.timeout, CheckTimeout: o.checkTimeout, StartupTimeout: o.startupTimeout,
+		Client: probe.Client{Name: o.clientName, Version: buildVersion(), UserAgent: o.userAgent},
+	}
+	// Who gives a time for the whole check, such as a Kubernetes probe, means all
+	// of it.
+	if o.timeout > 0 && o.startupTimeout == 0 {
+		p.StartupTimeout = probe.StartupWithinTimeout
+	}
+	return p
+}
+
+// expectOptions are what must be there.
+type expectOptions struct {
+	skip                                           []string
+	minTools, maxTools, minResources, minPrompts   *int
+	maxLatency                                     time.Duration
+	requireTools, requireResources, requirePrompts []string
+}
+
+// addThresholds defines the flags that mcp-healthcheck has, too.
+func (o *expectOptions) addThresholds(fs *pflag.FlagSet) {
+	grouped(fs, groupCheck, func() {
+		fs.Var(list{&o.skip, typeList, oneOf("tools", "resources", "prompts")}, "skip", "leave out a step: tools, resources or prompts (repeatable)")
+		fs.Var(quantity{&o.minTools}, "min-tools", "degraded with fewer tools")
+		fs.Var(quantity{&o.maxTools}, "max-tools", "degraded with more tools")
+		fs.Var(quantity{&o.minResources}, "min-resources", "degraded with fewer resources")
+		fs.Var(quantity{&o.minPrompts}, "min-prompts", "degraded with fewer prompts")
+		fs.Var(span{&o.maxLatency}, "max-latency", "degraded when any step takes longer")
+	})
+}
+
+func (o *expectOptions) add(fs *pflag.FlagSet) {
+	o.addThresholds(fs)
+	grouped(fs, groupCheck, func() {
+		fs.Var(list{&o.requireTools, typeList, nil}, "require-tool", "unhealthy without this tool (repeatable)")
+		fs.Var(list{&o.requireResources, "uri", nil}, "require-resource", "unhealthy without the resource of this URI (repeatable)")
+		fs.Var(list{&o.requirePrompts, typeList, nil}, "require-prompt", "unhealthy without this prompt (repeatable)")
+	})
+}
+
+// apply lays the expectations over p. Those that cannot be met at once are an
+// error.
+func (o *expectOptions) apply(p *probe.Options) error {
+	if o.minTools != nil && o.maxTools != nil && *o.minTools > *o.maxTools {
+		return usageErrorf(fmt.Sprintf("--min-tools %d is more than --max-tools %d", *o.minTools, *o.maxTools), "")
+	}
+	p.Skip = o.skip
+	p.Expect.Tools, p.Expect.Resources, p.Expect.Prompts = o.requireTools, o.requireResources, o.requirePrompts
+	p.Expect.MinTools, p.Expect.MaxTools = o.minTools, o.maxTools
+	p.Expect.MinResources, p.Expect.MinPrompts = o.minResources, o.minPrompts
+	p.Expect.MaxLatency = o.maxLatency
+	return nil
+}
+
+// outputOptions are what is shown, and the exit code.
+type outputOptions struct {
+	format         render.Format
+	quiet, verbose bool
+	noColor        bool
+	file           string
+	exitMap        exitMap
+}
+
+// addBasic defines the flags that mcp-healthcheck has, too.
+func (o *outputOptions) addBasic(fs *pflag.FlagSet, formats ...render.Format) {
+	o.format = render.Human
+	grouped(fs, groupOutput, func() {
+		fs.Var(formatValue{&o.format, formats}, "format", "output format: "+joinFormats(formats))
+		fs.BoolVar(&o.quiet, "quiet", false, "print nothing; the exit code says it all")
+		fs.BoolVar(&o.verbose, "verbose", false, "show details, stages, certificate and server")
+	})
+}
+
+func (o *outputOptions) add(fs *pflag.FlagSet, formats ...render.Format) {
+	o.addBasic(fs, formats...)
+	grouped(fs, groupOutput, func() {
+		fs.StringVar(&o.file, "output", "", "write the report to `file`, which is replaced as a whole, also with --quiet")
+		fs.Var(&o.exitMap, "exit-map", "exit with the codes of another program: agenthealth, nagios or mcp-healthcheck")
+		fs.BoolVar(&o.noColor, "no-color", false, "do not colour; the variable NO_COLOR does the same")
+	})
+}
+
+func (a *app) renderOptions(o *outputOptions) render.Options {
+	return render.Options{
+		Program: a.program, Version: buildVersion(), Verbose: o.verbose,
+		Colour: o.file == "" && a.colour(o.noColor),
+	}
+}
+
+// show writes reports in a format: [render.Reports], and what else has its form.
+type show func(w io.Writer, format render.Format, reports []*probe.Report, o render.Options) error
+
+// conclude writes the reports and returns the exit code that they deserve. For
+// Nagios, the line that it reads comes first, on standard output whatever
+// --output says.
+func (a *app) conclude(o *outputOptions, reports []*probe.Report, show show) (int, error) {
+	code := exitCode(o.exitMap, reports)
+	if o.exitMap == mapNagios && o.format == render.Human && !o.quiet {
+		if _, err := fmt.Fprintln(a.stdout, render.Plugin(nagiosWord(code), reports)); err != nil {
+			return code, fmt.Errorf("write the report: %w", err)
+		}
+	}
+	return code, a.write(o, func(w io.Writer) error { return show(w, o.format, reports, a.renderOptions(o)) })
+}
+
+// write hands the report's writer to show. Quiet keeps the terminal silent, and
+// a file is written all the same.
+func (a *app) write(o *outputOptions, show func(w io.Writer) error) error {
+	if o.file == "" {
+		if o.quiet {
+			return nil
+		}
+		if err := show(a.stdout); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	if err := show(&b); err != nil {
+		return err
+	}
+	if err := replaceFile(o.file, b.Bytes()); err != nil {
+		return hinted(fmt.Errorf("write the report: %w", err), "check that the directory exists and may be written to")
+	}
+	return nil
+}
+
+// replaceFile writes path as a whole, so that a reader such as Prometheus' textfile
+// collector never sees half of it. What is no regular file is written to as it is.
+func replaceFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err // its path is one that nobody gave
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as it should
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// checker is probe.Check or probe.Ping over several targets.
+type checker func(ctx context.Context, sel *selection, o probe.Options) []*probe.Report
+
+func checkAll(ctx context.Context, sel *selection, o probe.Options) []*probe.Report {
+	return probe.CheckAll(ctx, sel.targets, sel.concurrency, o)
+}
+
+func pingAll(ctx context.Context, sel *selection, o probe.Options) []*probe.Report {
+	reports := make([]*probe.Report, len(sel.targets))
+	slots := make(chan struct{}, max(1, sel.concurrency))
+	var wg sync.WaitGroup
+	for i, t := range sel.targets {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			reports[i] = probe.Ping(ctx, t, o)
+		})
+	}
+	wg.Wait()
+	return reports
+}
+
+// run checks the selection while progress is shown.
+func (a *app) run(ctx context.Context, check checker, sel *selection, p probe.Options, quiet bool) []*probe.Report {
+	line := a.newProgress(quiet)
+	defer line.done()
+	if n := len(sel.targets); n == 1 {
+		p.Progress = func(step string) { line.show("%s: %s", step, sel.targets[0].Label()) }
+	} else {
+		line.show("checking %d servers", n)
+	}
+	return check(ctx, sel, p)
+}
