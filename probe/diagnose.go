@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -23,6 +24,10 @@ func (r *run) diagnose(ctx context.Context) {
 			wire.LookForEcho(ctx, r.peer, r.config)
 		}
 		r.lookForLegacySSE(ctx)
+		r.proveCredential(ctx)
+		if r.refusal.status == http.StatusUnauthorized && r.t.Kind() != target.Stdio {
+			r.walk(ctx, r.refusal.status, r.refusal.challenges)
+		}
 	}
 	if opened := r.report.Result(StepInitialize); r.o.Revisions && opened != nil && !opened.Skipped && opened.Status != StatusMisconfigured {
 		r.report.Revisions = r.tryRevisions(ctx)

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -55,6 +56,11 @@ func (r *run) connectTime() time.Duration {
 		}
 	}
 	return sum
+}
+
+// connected reports whether any request reached a server.
+func (r *run) connected() bool {
+	return slices.ContainsFunc(r.log.Exchanges(), func(x wire.Exchange) bool { return x.Status != 0 || x.Stages != nil && x.Stages.TCP >= 0 })
 }
 
 // firstResponse is the time from the start of the first exchange to the first

@@ -78,6 +78,32 @@ func (r *run) reveal(ctx context.Context, s target.Secret, what string) (string,
 	return value, nil
 }
 
+// revealText is reveal for values that may have several lines, such as keys.
+func (r *run) revealText(ctx context.Context, s target.Secret, what string) (string, *failure) {
+	value, err := s.RevealText(ctx)
+	if err != nil {
+		return "", &failure{reason: reasonUnreadableSecret, text: fmt.Sprintf("the value of %s cannot be read: %s", what, plain.Line(err.Error(), 300)), hint: "set it before the check, and see that this user may read it"}
+	}
+	r.redact.Add(value)
+	return value, nil
+}
+
+// inspectHeader learns when a credential in a header ends, if it tells.
+func (r *run) inspectHeader(name, value string) {
+	if !credentialHeader.MatchString(name) {
+		return
+	}
+	kind := "header"
+	scheme, token, found := strings.Cut(value, " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		token = value
+	} else {
+		kind = "bearer"
+	}
+	expires, audience := access.Inspect(token)
+	r.noteCredential(kind, expires, audience)
+}
+
 func (r *run) stdioPeer(ctx context.Context) (wire.Peer, *failure) {
 	c := r.t.Command
 	var extra []string
@@ -100,17 +126,24 @@ func (r *run) httpPeer(ctx context.Context) (wire.Peer, *failure) {
 	if err != nil {
 		return nil, &failure{reason: "invalid-endpoint", text: "the endpoint is not a URL"}
 	}
-	header := http.Header{}
+	var bad *failure
+	if r.net, bad = r.network(); bad != nil {
+		return nil, bad
+	}
+	hc := wire.HTTPConfig{URL: u, Header: http.Header{}, UserAgent: r.userAgent(), Net: r.net, Credential: hasCredential(r.t)}
 	for _, h := range r.t.Headers {
 		value, bad := r.reveal(ctx, h.Value, "the header "+h.Name)
 		if bad != nil {
 			return nil, bad
 		}
-		header.Add(h.Name, h.Prefix+value)
+		hc.Header.Add(h.Name, h.Prefix+value)
+		r.inspectHeader(h.Name, h.Prefix+value)
 	}
-	hc := wire.HTTPConfig{URL: u, Header: header, UserAgent: r.userAgent()}
-	if r.o.Resolver != nil {
-		hc.Net.Resolver = r.o.Resolver
+	if r.t.OAuth != nil {
+		if r.oauth, bad = r.newOAuth(ctx, u, func() wire.Peer { return hc }); bad != nil {
+			return nil, bad
+		}
+		hc.Authorize = r.oauth
 	}
 	if r.t.Kind() == target.SSE {
 		return wire.SSEConfig(hc), nil
@@ -197,7 +230,7 @@ func (r *run) open(ctx context.Context) {
 	if r.report.Result(StepConnect) == nil {
 		r.pass(StepConnect, string(r.t.Kind())+" transport connected", connect, r.transportDetails()).Stages = r.firstStages()
 	}
-	if len(r.t.Headers) > 0 || r.t.Checks != nil && r.t.Judges(target.Authentication) {
+	if !r.judgeCredential() && (hasCredential(r.t) || r.t.Checks != nil && r.t.Judges(target.Authentication)) {
 		r.pass(StepAuthentication, r.letIn(), 0, nil)
 	}
 	r.begin(StepInitialize)
@@ -205,7 +238,7 @@ func (r *run) open(ctx context.Context) {
 }
 
 func (r *run) letIn() string {
-	if len(r.t.Headers) == 0 {
+	if !hasCredential(r.t) {
 		return "the server answered without a credential"
 	}
 	return "the server answered with the configured credential"
@@ -227,6 +260,9 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 		step = StepConnect // all that was asked for is an answer, and there was none
 	}
 	connect := r.connectTime()
+	if step == StepAuthentication && !r.connected() {
+		r.skip(StepConnect, "not run, because there was no credential to send", false)
+	}
 	if step != StepConnect && r.report.Result(StepConnect) == nil {
 		r.pass(StepConnect, string(r.t.Kind())+" transport connected", connect, r.transportDetails()).Stages = r.firstStages()
 		took = max(0, took-connect)
@@ -254,6 +290,8 @@ func (r *run) openingFailed(f failure, took time.Duration) {
 // explainRefusal adds what the challenge of a 401 or 403 says.
 func (r *run) explainRefusal(f *failure) {
 	challenges := access.ParseChallenges(f.challenges)
+	r.refusal = refusal{status: f.httpStatus, challenges: f.challenges}
+	r.explainToken(f)
 	f.details = withDetail(f.details, "challenges", r.showChallenges(challenges))
 	if bearer, ok := access.Bearer(challenges); ok && bearer.Params["error"] == "insufficient_scope" { // RFC 6750, 3.1
 		f.reason = Reason(wire.ReasonInsufficientScope)

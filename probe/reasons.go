@@ -3,6 +3,7 @@ package probe
 import (
 	"sort"
 
+	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -21,6 +22,11 @@ const (
 	reasonOldRevision         Reason = "old-revision"
 	reasonAuthNotAdvertised   Reason = "auth-not-advertised"
 	reasonCertificateExpiring Reason = "certificate-expiring"
+	reasonTLSFiles            Reason = "tls-files"
+	reasonTokenExpired        Reason = "token-expired"
+	reasonTokenExpiring       Reason = "token-expiring"
+	reasonWrongAudience       Reason = "wrong-audience"
+	reasonNotProven           Reason = "credential-not-proven"
 	reasonUnsafeTool          Reason = "unsafe-tool"
 	reasonInvalidCall         Reason = "invalid-call"
 	reasonCallInterrupted     Reason = "call-interrupted"
@@ -80,6 +86,12 @@ func login(text, hint string) ReasonInfo {
 	return ReasonInfo{Status: StatusMisconfigured, Code: CodeHandshake, Text: text, Hint: hint, dimension: target.Authentication}
 }
 
+// away is a login whose authorization server, or the way to it, failed: nothing
+// was learnt about the credential.
+func away(text, hint string) ReasonInfo {
+	return ReasonInfo{Status: StatusUnknown, Code: CodeHandshake, Text: text, Hint: hint, dimension: target.Authentication}
+}
+
 func opening(status Status, text, hint string) ReasonInfo {
 	return ReasonInfo{Status: status, Code: CodeHandshake, Text: text, Hint: hint, dimension: target.Protocol}
 }
@@ -101,8 +113,8 @@ var reasons = map[Reason]ReasonInfo{
 	"invalid-header":                local("a header has no usable name", "write NAME:VALUE"),
 	"plaintext-credential":          local("a credential would travel over plain http", "use https"),
 	"missing-variable":              local("an environment variable the target refers to is not set", "set it before the check"),
+	reasonTLSFiles:                  local("the files of certificates and keys cannot be used", "give PEM files that this user may read"),
 	"invalid-entry":                 local("an entry of a client configuration is not usable", "mend the entry in that file"),
-	"oauth-not-supported":           local("the target asks for an OAuth login, which this version does not do", "hand over a token with bearer_env"),
 	reasonUnreadableSecret:          local("the value of a credential cannot be read", "see that it is set and readable"),
 	reasonUnknownPin:                local("the pinned protocol version is not known", "pin a revision that exists"),
 	reasonInvalidCall:               local("the functional call is set up wrongly", "mend it as the message says"),
@@ -138,6 +150,55 @@ var reasons = map[Reason]ReasonInfo{
 	wire.ReasonTokenRejected:     login("the server refused the credential", "renew the credential, or hand over the right one"),
 	wire.ReasonForbidden:         login("the credential may not do this", "give the account behind the credential access to this server"),
 	wire.ReasonInsufficientScope: login("the token lacks a scope", "get a token with the scopes that the server names"),
+
+	reasonTokenExpired:               login("the token has ended", "renew the token"),
+	reasonWrongAudience:              login("the token is for another resource", "ask for a token with the resource of this server (RFC 8707)"),
+	access.ReasonGrantInvalid:        login("the OAuth configuration cannot work", "mend it as the message says"),
+	access.ReasonTokenRefused:        login("the authorization server refused to give a token", "check client id and secret, or log in again"),
+	access.ReasonTokenResponse:       login("the answer of the token endpoint is not what RFC 6749 says", "look into the authorization server's log"),
+	access.ReasonInvalidTarget:       login("the authorization server gives no token for this resource", "register the resource with the authorization server"),
+	access.ReasonLoginRequired:       login("nobody has logged in yet, or the login has ended", "run the login command"),
+	access.ReasonTokenFile:           login("the token file cannot be used", "run the login command, which makes it anew"),
+	access.ReasonTokenFileBinding:    login("the token file belongs to another issuer, resource or client", "run the login command for this target"),
+	access.ReasonLoginDenied:         login("the login was denied", "try again, and allow it"),
+	access.ReasonLoginRefused:        login("the authorization server refused the login", "check client id, redirect URI and scopes"),
+	access.ReasonLoginState:          login("the callback does not belong to this login", "start the login anew"),
+	access.ReasonLoginIssuer:         login("the callback names another issuer", "do not go on: somebody may be mixing up servers"),
+	access.ReasonLoginResponse:       login("the callback is not what RFC 6749 says", "start the login anew"),
+	access.ReasonLoginTimeout:        login("nobody logged in in time", "start the login anew"),
+	access.ReasonCallbackPort:        login("the port of the callback is in use", "choose another port, or leave it out"),
+	access.ReasonServerUnavailable:   away("the authorization server fails to answer", "look at the authorization server; the server behind it may be well"),
+	access.ReasonMetadataUnavailable: away("the metadata of the resource cannot be fetched now", "look at the server that publishes it"),
+
+	// The discovery chain. In auth.mode oauth a broken rung is unhealthy, and one
+	// that works with a flaw is a note.
+	access.ReasonAuthNotRequired:     login("the server asks nobody for a credential", "check it without auth"),
+	access.ReasonAuthStatus:          login("the server refuses, but not with 401", "answer 401 with a Bearer challenge (RFC 6750, 3)"),
+	access.ReasonNotInChallenge:      note("the challenge does not name the resource metadata", "add resource_metadata to it (RFC 9728, 5.1)"),
+	access.ReasonMetadataRelative:    note("resource_metadata is no absolute URL", "send an absolute URL"),
+	access.ReasonMetadataOtherOrigin: login("the metadata is on another origin than the endpoint", "publish it on the endpoint's origin"),
+	access.ReasonMetadataScheme:      login("metadata names plain http", "forward the scheme to the server behind the proxy (X-Forwarded-Proto)"),
+	access.ReasonMetadataLoopback:    login("a remote server's metadata names this machine", "publish public addresses"),
+	access.ReasonMetadataMissing:     login("a metadata document is not there", "publish it at its well-known place"),
+	access.ReasonMetadataNeedsAuth:   login("a metadata document asks for a credential", "open the well-known path to everybody"),
+	access.ReasonMetadataRedirect:    login("a metadata document redirects", "serve it in its well-known place itself"),
+	access.ReasonMetadataTooLarge:    login("a metadata document is too large", "keep it under 64 KiB"),
+	access.ReasonMetadataMalformed:   login("a metadata document is malformed", "mend it (RFC 9728, RFC 8414)"),
+	access.ReasonMetadataType:        note("a metadata document is not labelled as JSON", "send application/json"),
+	access.ReasonResourceMismatch:    login("the metadata is of another resource (a note where only the spelling differs)", "let resource be the endpoint's URL to the letter"),
+	access.ReasonIssuerSlash:         note("two documents differ by the final slash of the issuer", "write the issuer in the same way in both"),
+	access.ReasonIssuerMismatch:      login("the authorization server's metadata is of another issuer", "let issuer be what the resource metadata lists"),
+	access.ReasonNoServer:            login("the resource metadata lists no authorization server that can be used", "list one in authorization_servers"),
+	access.ReasonLegacyDiscovery:     note("the authorization server is found in the way of 2025-03-26 only", "publish resource metadata (RFC 9728)"),
+	access.ReasonEndpointMissing:     login("the authorization server names no endpoint that a login needs", "publish authorization_endpoint and token_endpoint"),
+	access.ReasonPKCENotAdvertised:   note("the authorization server does not mention PKCE", "list S256 in code_challenge_methods_supported: clients since 2025-11-25 must refuse otherwise"),
+	access.ReasonPKCES256:            login("the authorization server does not take S256", "support S256 (RFC 7636)"),
+	access.ReasonNoRegistration:      login("a client without an id has no way to get one (a note where one is configured)", "support client ID metadata documents, or register a client by hand"),
+	access.ReasonDynamicOnly:         note("clients can register dynamically only, which is deprecated", "support client ID metadata documents"),
+	access.ReasonRefreshRotated:      note("the refresh token was replaced and there is nowhere to keep the new one", "set token_file"),
+	access.ReasonScopeReduced:        note("fewer scopes were granted than asked for", "check what the check needs"),
+	"several-authorization-servers":  note("the resource metadata lists several authorization servers, and the first is looked at", "pin the issuer"),
+	reasonNotProven:                  note("the server works without the credential too", "a check proves a credential only where the server asks for one"),
 
 	// What answers in place of the server.
 	wire.ReasonNotMCPEndpoint: opening(StatusMisconfigured, "what answers is no MCP server", "configure the server's MCP URL; it often ends in /mcp"),
@@ -200,6 +261,7 @@ var reasons = map[Reason]ReasonInfo{
 	reasonRequiredMissing: asked(StatusUnhealthy, CodeProtocol, "something that is required is not there", "restore it, or correct the requirement"),
 	reasonTooFew:          asked(StatusDegraded, CodeThreshold, "there is less than the minimum", "restore what is missing, or lower the threshold"),
 	reasonTooMany:         asked(StatusDegraded, CodeThreshold, "there is more than the maximum", "look at what was added, or raise the threshold"),
+	reasonTokenExpiring:   {Status: StatusDegraded, Code: CodeThreshold, Text: "the credential ends sooner than the threshold", Hint: "renew it", dimension: target.Authentication},
 	reasonSlow:            asked(StatusDegraded, CodeThreshold, "it took longer than the threshold", "look at the stages to see where the time went"),
 	reasonUnsafeTool:      asked(StatusMisconfigured, CodeUnknown, "the tool of the functional call is not declared read-only", "choose a tool with readOnlyHint true and destructiveHint false"),
 	reasonCallInterrupted: asked(StatusUnknown, CodeTransport, "the functional call was interrupted", "a call is made once; look whether it arrived"),

@@ -69,7 +69,7 @@ func TestReasonsAreComplete(t *testing.T) {
 // Every reason that the layers below can give is in the table.
 func TestReasonsOfTheLayersAreKnown(t *testing.T) {
 	found := 0
-	for _, dir := range []string{"../internal/wire", "../internal/netguard", "../target", "../internal/config"} {
+	for _, dir := range []string{"../internal/wire", "../internal/netguard", "../internal/access", "../target", "../internal/config"} {
 		for reason, where := range reasonLiterals(t, dir) {
 			found++
 			if infoOf(Reason(reason)).Text == "" {
@@ -85,7 +85,7 @@ func TestReasonsOfTheLayersAreKnown(t *testing.T) {
 // Every reason in the table stands somewhere in the code that can give it.
 func TestReasonsAreGiven(t *testing.T) {
 	var code strings.Builder
-	for _, pattern := range []string{"*.go", "../internal/wire/*.go", "../internal/netguard/*.go", "../target/*.go", "../internal/config/*.go"} {
+	for _, pattern := range []string{"*.go", "../internal/wire/*.go", "../internal/netguard/*.go", "../internal/access/*.go", "../target/*.go", "../internal/config/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,8 @@ var ownReasons = map[string]Reason{
 	"reasonCapabilityMismatch": reasonCapabilityMismatch, "reasonOldRevision": reasonOldRevision, "reasonAuthNotAdvertised": reasonAuthNotAdvertised,
 	"reasonCertificateExpiring": reasonCertificateExpiring, "reasonUnsafeTool": reasonUnsafeTool, "reasonInvalidCall": reasonInvalidCall,
 	"reasonCallInterrupted": reasonCallInterrupted, "reasonContentInvalid": reasonContentInvalid, "reasonToolError": reasonToolError,
-	"reasonOutputSchema": reasonOutputSchema, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
+	"reasonTLSFiles": reasonTLSFiles, "reasonTokenExpired": reasonTokenExpired, "reasonTokenExpiring": reasonTokenExpiring,
+	"reasonWrongAudience": reasonWrongAudience, "reasonNotProven": reasonNotProven, "reasonOutputSchema": reasonOutputSchema, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
 }
 
 // prefixes are constants that the wire completes: "tools-" + "not-array".

@@ -82,6 +82,10 @@ type Report struct {
 	// Notes are things off-spec that did not change the verdict.
 	Notes       []Note       `json:"notes,omitempty"`
 	Certificate *Certificate `json:"certificate,omitempty"`
+	// Credential is what the check got in with.
+	Credential *Credential `json:"credential,omitempty"`
+	// Chain is the discovery chain, where it was walked.
+	Chain []Rung `json:"chain,omitempty"`
 	// Revisions is every known revision with what the server made of it.
 	// Filled only when [Options.Revisions] asks for it.
 	Revisions    []Revision         `json:"revisions,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -24,9 +25,13 @@ type run struct {
 	report  *Report
 	peer    wire.Peer
 	config  wire.Config
+	net     netguard.Options
+	oauth   *oauth
 	session *wire.Session
 	// listings are the inventories that were read to their end.
 	listings map[wire.Inventory]*wire.Listing
+	// refusal is how the server refused, for the audit of its chain.
+	refusal refusal
 	// barred is why no further step runs, or nil as long as there is no reason.
 	barred *bar
 }
@@ -55,6 +60,12 @@ func newRun(t *target.Target, o Options, c *clock) *run {
 	return r
 }
 
+// refusal is a 401 or 403.
+type refusal struct {
+	status     int
+	challenges []string
+}
+
 // bar is what keeps later steps from running.
 type bar struct {
 	step string // the one that failed
@@ -69,6 +80,10 @@ func (r *run) check(ctx context.Context) {
 	}
 	if !r.configure(ctx) {
 		r.skipStandard()
+		return
+	}
+	if r.t.AuditChain {
+		r.audit(ctx)
 		return
 	}
 	r.begin(StepConnect)
@@ -160,8 +175,9 @@ type failure struct {
 	details map[string]any
 	// challenges are the raw WWW-Authenticate values of a refusal.
 	challenges []string
-	// answered: at least a byte of an answer had come.
-	answered bool
+	// answered: at least a byte of an answer had come. httpStatus is its status.
+	answered   bool
+	httpStatus int
 }
 
 // timeouts are the reasons that say that time ran out.
@@ -172,7 +188,7 @@ func failureOf(err error) failure {
 	f := failure{reason: reasonInternal, text: err.Error()}
 	var e *wire.Error
 	if errors.As(err, &e) {
-		f = failure{reason: Reason(e.Reason), text: e.Text, hint: e.Hint, details: e.Details, challenges: e.Challenges, answered: e.Seen}
+		f = failure{reason: Reason(e.Reason), text: e.Text, hint: e.Hint, details: e.Details, challenges: e.Challenges, answered: e.Seen, httpStatus: e.HTTPStatus}
 		if e.RPC != nil {
 			f.details = withDetail(f.details, "rpcCode", e.RPC.Code)
 		}
@@ -376,6 +392,9 @@ func (r *run) finish() *Report {
 	}
 	rep.Status = worst
 	rep.TotalMs = MillisOf(time.Since(r.started))
+	if r.oauth != nil {
+		r.oauth.finish()
+	}
 	r.takeEvidence()
 	r.takeNotes()
 	return rep

@@ -113,6 +113,19 @@ func (s Secret) Reveal(ctx context.Context) (string, error) {
 	return value, nil
 }
 
+// RevealText is Reveal for values that may hold several lines, such as a key in
+// PEM form.
+func (s Secret) RevealText(ctx context.Context) (string, error) {
+	value, err := s.read(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", s.Origin(), err)
+	}
+	if strings.TrimSpace(value) == "" {
+		return "", fmt.Errorf("%s: is empty or not set", s.Origin())
+	}
+	return value, nil
+}
+
 func (s Secret) read(ctx context.Context) (string, error) {
 	if s.IsZero() {
 		return "", errors.New("no secret was configured")

@@ -77,6 +77,15 @@ type Target struct {
 	Command *Command
 	// Headers go with every HTTP request to the endpoint's origin.
 	Headers []Header
+	// OAuth gets the bearer token, or is nil. It excludes an Authorization header
+	// among Headers.
+	OAuth *OAuth
+	// AuditChain judges the discovery chain that a new client walks instead of
+	// the server behind it: an intact chain is healthy. Nothing is logged into.
+	AuditChain bool
+	// TLS is how an https endpoint is trusted, and how the check proves itself
+	// to it. The zero value trusts what the system trusts.
+	TLS TLS
 	// AllowPlaintextCredentials lets Headers go to a plain http endpoint that
 	// is not on this machine. Without it such a target is misconfigured.
 	AllowPlaintextCredentials bool
@@ -161,6 +170,8 @@ type Expectations struct {
 	MinTools, MaxTools, MinResources, MinPrompts *int
 	// MaxLatency degrades the report when any single step takes longer.
 	MaxLatency time.Duration
+	// MinTokenDays degrades the report when the credential ends in fewer days.
+	MinTokenDays int
 	// FirstResponse degrades the report when the first exchange takes longer
 	// from its start to the first byte of the answer.
 	FirstResponse time.Duration
@@ -295,16 +306,34 @@ func (t *Target) Validate() *Problem {
 			return problem("invalid-header", fmt.Sprintf("%q is not a header name", h.Name), "write NAME:VALUE with letters, digits and dashes in NAME")
 		}
 	}
+	if p := t.validateLogin(); p != nil {
+		return p
+	}
 	u, err := url.Parse(t.Endpoint)
-	if err == nil && len(t.Headers) > 0 && u.Scheme == "http" && !t.AllowPlaintextCredentials && !weburl.Loopback(u.Hostname()) {
+	if err == nil && (len(t.Headers) > 0 || t.OAuth != nil) && u.Scheme == "http" && !t.AllowPlaintextCredentials && !weburl.Loopback(u.Hostname()) {
 		return problem("plaintext-credential", "headers would go to "+u.Host+" over plain http, where anyone on the way can read them",
 			"use https, or allow it on purpose with --allow-plaintext-credentials (allow_plaintext_credentials: true in a file)")
 	}
 	return t.validateCall()
 }
 
+func (t *Target) validateLogin() *Problem {
+	authorization := slices.ContainsFunc(t.Headers, func(h Header) bool { return strings.EqualFold(h.Name, "Authorization") })
+	switch {
+	case t.OAuth != nil && authorization:
+		return problem("invalid-target", "the target has an Authorization header and an OAuth login", "keep one of them")
+	case t.AuditChain && (t.OAuth != nil || authorization):
+		return problem("invalid-target", "the discovery chain is walked without a credential, and the target has one", "keep auth.mode oauth or the credential")
+	case t.AuditChain && t.Kind() != HTTP:
+		return problem("invalid-target", "only a Streamable HTTP server has a discovery chain", "use transport http")
+	}
+	return nil
+}
+
 func (t *Target) validateStdio() *Problem {
 	switch c := t.Command; {
+	case t.OAuth != nil || t.AuditChain || t.TLS != (TLS{}):
+		return problem("invalid-target", "a stdio server has no HTTP login", "hand credentials over as environment variables (env)")
 	case c == nil || strings.TrimSpace(c.Path) == "":
 		return problem("invalid-target", "no command was given for a stdio server", "give the program and its arguments after --")
 	case len(t.Headers) > 0:

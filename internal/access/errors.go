@@ -77,7 +77,7 @@ const (
 	ReasonTokenResponse     = "token-response" // not what RFC 6749 says
 	ReasonTokenExpired      = "token-expired"  // expired when it was issued
 	ReasonInsufficientScope = "insufficient-scope"
-	ReasonInvalidTarget     = "invalid-target" // the server issues no token for the resource
+	ReasonInvalidTarget     = "resource-refused" // the server issues no token for the resource
 	ReasonLoginRequired     = "login-required"
 	ReasonTokenFile         = "token-file"
 	ReasonTokenFileBinding  = "token-file-binding" // of another issuer, resource or client

@@ -94,7 +94,7 @@ func (c *client) post(ctx context.Context, u *url.URL, form url.Values, header h
 func (c *client) do(ctx context.Context, method string, u *url.URL, header http.Header, body io.Reader) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	ctx, trail := netguard.Follow(ctx)
+	ctx, trail := netguard.Follow(ctx, nil)
 	a := answer{url: u}
 	started := time.Now()
 	failed := func(err error) answer {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -35,6 +36,37 @@ func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error
 		return 0, nil
 	}
 	return status, err
+}
+
+// AskAnonymously opens the server and lists its tools without a credential and
+// returns how that was refused: the status and the raw challenges. Status 200 says that it was not
+// refused, 0 that no answer came, in which case err says why.
+func AskAnonymously(ctx context.Context, p Peer, cfg Config) (status int, challenges []string, err error) {
+	cfg.Pin, cfg.Log = "", NewLog(cfg.Redact)
+	switch hc := p.(type) {
+	case HTTPConfig:
+		hc.Header, hc.Credential, hc.Authorize = nil, false, nil
+		p = hc
+	case SSEConfig:
+		hc.Header, hc.Credential, hc.Authorize = nil, false, nil
+		p = hc
+	}
+	s, err := Open(ctx, p, cfg)
+	if err == nil {
+		// Some servers open to anybody and ask for the credential afterwards.
+		if s.Declares("tools") {
+			_, err = s.List(ctx, Tools)
+		}
+		s.Close(ctx)
+	}
+	if err == nil {
+		return http.StatusOK, nil, nil
+	}
+	var e *Error
+	if errors.As(err, &e) && e.HTTPStatus != 0 {
+		return e.HTTPStatus, e.Challenges, nil
+	}
+	return 0, nil, err
 }
 
 // LookAtGET opens the optional GET stream of a Streamable HTTP server and notes

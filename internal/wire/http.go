@@ -45,12 +45,27 @@ const (
 	typeSSE           = "text/event-stream"
 )
 
+// Authorizer gives the credential of each request to the endpoint's origin.
+type Authorizer interface {
+	// Authorize returns the value of the Authorization header. The error is an
+	// *Error and ends the request.
+	Authorize(ctx context.Context) (string, error)
+	// Refused is told that the server refused the value with 401. It reports
+	// whether another value may be had, so that a request which may be repeated
+	// is worth another try.
+	Refused() bool
+}
+
 // HTTPConfig is what the HTTP transports need to know.
 type HTTPConfig struct {
 	URL *url.URL
 	// Header goes to the origin of URL and nowhere else. All of it is treated
 	// as secret.
-	Header    http.Header
+	Header http.Header
+	// Credential: Header holds one, so that a refusal is of it.
+	Credential bool
+	// Authorize, when not nil, gives the Authorization header.
+	Authorize Authorizer
 	UserAgent string
 	Net       netguard.Options
 }
@@ -110,6 +125,9 @@ func (c *httpConn) close(ctx context.Context) {
 // exchange posts r and reads its answer.
 func (c *httpConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	a, err := c.attempt(ctx, r, "gzip")
+	if ReasonOf(err) == ReasonTokenRejected && c.hc.Authorize != nil && c.hc.Authorize.Refused() && !r.once {
+		a, err = c.attempt(ctx, r, "gzip")
+	}
 	if ReasonOf(err) != ReasonTruncatedBody || r.once || r.method == methodInitialize {
 		return a, err // initialize would open a second session
 	}
@@ -254,7 +272,9 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
-	c.setHeaders(req, header, x)
+	if err := c.setHeaders(req, header, x); err != nil {
+		return nil, x, err
+	}
 	resp, err := c.client.RoundTrip(req)
 	if err != nil {
 		return nil, x, c.unreachable(ctx, u, x, trail.Explain(err))
@@ -266,7 +286,7 @@ func (c *httpConn) send(ctx context.Context, method string, u *url.URL, header h
 	return resp, x, nil
 }
 
-func (c *httpConn) setHeaders(req *http.Request, header http.Header, x *trace) {
+func (c *httpConn) setHeaders(req *http.Request, header http.Header, x *trace) error {
 	h := req.Header
 	h.Set("Accept", acceptBoth)
 	h.Set("User-Agent", c.hc.UserAgent)
@@ -295,7 +315,16 @@ func (c *httpConn) setHeaders(req *http.Request, header http.Header, x *trace) {
 	if host := h.Get("Host"); host != "" { // net/http takes it from here
 		req.Host = host
 	}
+	if c.hc.Authorize != nil && weburl.SameOrigin(req.URL, c.hc.URL) {
+		value, err := c.hc.Authorize.Authorize(req.Context())
+		if err != nil {
+			return err
+		}
+		h.Set("Authorization", value)
+		x.SecretHeaders = append(x.SecretHeaders, "Authorization")
+	}
 	slices.Sort(x.SecretHeaders)
+	return nil
 }
 
 // hooks measures the stages. They may be called from other goroutines.

@@ -353,19 +353,21 @@ func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 		return
 	}
 	switch {
-	case forbidden && len(c.hc.Header) == 0 && len(e.Challenges) > 0:
+	case forbidden && !c.hasCredential() && len(e.Challenges) > 0:
 		e.Reason = ReasonAuthRequired
 	case forbidden:
 		e.Reason = ReasonForbidden
-		if len(c.hc.Header) == 0 {
+		if !c.hasCredential() {
 			e.Hint = "hand over a credential that may use the server, or have it let this client in"
 		}
-	case len(c.hc.Header) > 0:
+	case c.hasCredential():
 		e.Reason = ReasonTokenRejected
 	default:
 		e.Reason = ReasonAuthRequired
 	}
 }
+
+func (c *httpConn) hasCredential() bool { return c.hc.Credential || c.hc.Authorize != nil }
 
 // hostGuard matches what the DNS-rebinding guards of the SDKs say.
 var hostGuard = regexp.MustCompile(`(?i)\b(invalid|untrusted|disallowed|forbidden|unknown|missing|not allowed)[ :"']{1,3}(host|origin)\b|\b(host|origin)( header)?[^\n]{0,80}\b(not allowed|not permitted|is invalid|rejected|forbidden|not trusted)\b|dns.rebinding`)

@@ -138,7 +138,7 @@ func (n *negotiation) judgeProbe(ctx context.Context, a *answer, err error) (*Se
 
 func (n *negotiation) discoverRequest(revision string) *request {
 	id := n.ids.Add(1)
-	params := modernParams(n.cfg.Client, revision, rawjson.Value{})
+	params := modernParams(n.cfg, revision, rawjson.Value{})
 	return &request{id: id, method: methodDiscover, body: encode(id, methodDiscover, params), modern: true, header: modernHeader(revision, methodDiscover)}
 }
 

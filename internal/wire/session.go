@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,7 +145,7 @@ func (s *Session) request(method string, params json.RawMessage) (*request, erro
 		r.body = encode(r.id, method, v.Raw())
 		return r, nil
 	}
-	r.body = encode(r.id, method, modernParams(s.cfg.Client, s.revision, v))
+	r.body = encode(r.id, method, modernParams(s.cfg, s.revision, v))
 	r.modern, r.header = true, modernHeader(s.revision, method)
 	return r, s.mirror(r, method, v)
 }
@@ -184,13 +185,25 @@ func modernHeader(revision, method string) http.Header {
 }
 
 // modernParams puts the request's _meta in front of its own members.
-func modernParams(client Implementation, revision string, own rawjson.Value) []byte {
-	info, _ := json.Marshal(client)
+func modernParams(cfg Config, revision string, own rawjson.Value) []byte {
+	info, _ := json.Marshal(cfg.Client)
 	var b bytes.Buffer
 	b.Grow(256 + len(info) + len(own.Raw()))
 	b.WriteString(`{"_meta":{"` + metaVersion + `":"` + revision + `","` + metaClient + `":`)
 	b.Write(info)
-	b.WriteString(`,"` + metaCapabilities + `":{}`)
+	b.WriteString(`,"` + metaCapabilities + `":{`)
+	for i, name := range cfg.Extensions {
+		if i == 0 {
+			b.WriteString(`"extensions":{`)
+		} else {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(name) + ":{}")
+	}
+	if len(cfg.Extensions) > 0 {
+		b.WriteByte('}')
+	}
+	b.WriteByte('}')
 	for name, v := range own.Get("_meta").Members() {
 		if !strings.HasPrefix(name, "io.modelcontextprotocol/") || name == "io.modelcontextprotocol/logLevel" {
 			member(&b, name, v)

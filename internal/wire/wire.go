@@ -68,6 +68,8 @@ type Limits struct {
 type Config struct {
 	// Client is sent as clientInfo.
 	Client Implementation
+	// Extensions are declared among the client's capabilities in modern requests.
+	Extensions []string
 	// Pin is the one revision to speak. Empty: negotiate.
 	Pin    string
 	Limits Limits

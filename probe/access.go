@@ -1,0 +1,377 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/access"
+	"github.com/mcpvigil/mcpvigil/internal/netguard"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/wire"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// Rung is one step of the discovery chain that a new client walks from a 401 to
+// the place where it can ask for a token.
+type Rung struct {
+	Name string `json:"name"`
+	// URL, HTTPStatus and DurationMs are of the request that decided, if any.
+	URL        string `json:"url,omitempty"`
+	HTTPStatus int    `json:"httpStatus,omitempty"`
+	DurationMs Millis `json:"durationMs"`
+	// Verdict is ok, warning, failed, unknown or skipped.
+	Verdict string `json:"verdict"`
+	Reason  Reason `json:"reason,omitempty"`
+	Text    string `json:"text"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Credential says what the check got in with, never its value.
+type Credential struct {
+	// Kind is header, bearer, oauth or client-certificate.
+	Kind string `json:"kind"`
+	// ExpiresAt is when it ends, where that can be told.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	DaysLeft  *int       `json:"daysLeft,omitempty"`
+	// Audience is whom a token is for, unverified, where it can be told.
+	Audience []string `json:"audience,omitempty"`
+}
+
+// credentialHeader matches the names of headers that hold a credential.
+var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|signature|session|bearer|credential`)
+
+// hasCredential reports whether the target is handed a credential.
+func hasCredential(t *target.Target) bool {
+	return t.OAuth != nil || t.TLS.CertFile != "" || slices.ContainsFunc(t.Headers, func(h target.Header) bool { return credentialHeader.MatchString(h.Name) })
+}
+
+// network is how this target's hosts are reached: trust, client certificate and
+// resolver.
+func (r *run) network() (netguard.Options, *failure) {
+	var o netguard.Options
+	if r.o.Resolver != nil {
+		o.Resolver = r.o.Resolver
+	}
+	t := r.t.TLS
+	o.ServerName = t.ServerName
+	if t.CAFile != "" {
+		pool, err := readCA(t.CAFile)
+		if err != nil {
+			return o, tlsFailure("the certificate authority", t.CAFile, err)
+		}
+		o.RootCAs = pool
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return o, tlsFailure("the client certificate", t.CertFile+" and "+t.KeyFile, err)
+		}
+		o.ClientCertificates = []tls.Certificate{pair}
+		r.noteCredential("client-certificate", leafExpiry(pair), nil)
+	}
+	return o, nil
+}
+
+func readCA(path string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, errors.New("it holds no PEM certificate")
+	}
+	return pool, nil
+}
+
+func tlsFailure(what, path string, err error) *failure {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err // the path stands beside
+	}
+	return &failure{reason: reasonTLSFiles, text: fmt.Sprintf("%s in %s cannot be used: %s", what, plain.Line(path, 200), plain.Line(err.Error(), 200)), hint: "give PEM files that this user may read"}
+}
+
+func leafExpiry(pair tls.Certificate) time.Time {
+	if pair.Leaf == nil {
+		return time.Time{}
+	}
+	return pair.Leaf.NotAfter
+}
+
+// noteCredential records when a credential ends. Of several the first to end
+// counts.
+func (r *run) noteCredential(kind string, expires time.Time, audience []string) {
+	c := &Credential{Kind: kind}
+	for _, a := range audience[:min(len(audience), 10)] {
+		c.Audience = append(c.Audience, plain.Line(a, 200))
+	}
+	if !expires.IsZero() {
+		at := expires.UTC()
+		days := int(time.Until(at).Hours() / 24)
+		c.ExpiresAt, c.DaysLeft = &at, &days
+	}
+	if old := r.report.Credential; old != nil && old.ExpiresAt != nil && (c.ExpiresAt == nil || old.ExpiresAt.Before(*c.ExpiresAt)) {
+		return
+	}
+	r.report.Credential = c
+}
+
+// oauth is a wire.Authorizer that gets its tokens from a source.
+type oauth struct {
+	run    *run
+	source *access.Source
+
+	mu    sync.Mutex
+	last  *access.Token
+	again bool // a refused token was given back once
+}
+
+// newOAuth makes the source of the target's tokens. endpoint is its URL.
+func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.Peer) (*oauth, *failure) {
+	g, bad := r.grant(ctx)
+	if bad != nil {
+		return nil, bad
+	}
+	source, err := access.NewSource(access.SourceConfig{
+		Grant: g, Endpoint: endpoint, HTTP: r.accessHTTP(),
+		Refusal: func(ctx context.Context) (int, []string) {
+			status, challenges, _ := wire.AskAnonymously(ctx, peer(), r.config)
+			return status, challenges
+		},
+	})
+	if err != nil {
+		f := accessFailure(err)
+		return nil, &f
+	}
+	if g.Kind == access.ClientCredentials {
+		r.config.Extensions = []string{access.ExtensionClientCredentials}
+	}
+	return &oauth{run: r, source: source}, nil
+}
+
+// grant reads the secrets of the target's grant.
+func (r *run) grant(ctx context.Context) (access.Grant, *failure) {
+	o := r.t.OAuth
+	g := access.Grant{
+		Kind: access.Kind(o.Grant), Issuer: o.Issuer, ClientID: o.ClientID, ClientMetadataURL: o.ClientMetadataURL, KeyID: o.KeyID,
+		Algorithm: o.Algorithm, Scopes: o.Scopes, Resource: o.Resource, TokenFile: o.TokenFile, LoginCommand: o.LoginCommand,
+	}
+	for _, s := range []struct {
+		from target.Secret
+		what string
+		to   *access.Secret
+	}{{o.ClientSecret, "the client secret", &g.ClientSecret}, {o.PrivateKey, "the private key", &g.PrivateKeyPEM}, {o.RefreshToken, "the refresh token", &g.RefreshToken}} {
+		if s.from.IsZero() {
+			continue
+		}
+		value, bad := r.revealText(ctx, s.from, s.what)
+		if bad != nil {
+			return g, bad
+		}
+		*s.to = access.Hide(value)
+	}
+	return g, nil
+}
+
+// accessHTTP is how metadata and tokens are fetched: never with the target's own
+// headers, and with the same trust.
+func (r *run) accessHTTP() access.HTTP {
+	return access.HTTP{Transport: netguard.NewTransport(r.net), UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.redact, Timeout: r.budgets.of(target.Authentication)}
+}
+
+// Authorize implements wire.Authorizer.
+func (a *oauth) Authorize(ctx context.Context) (string, error) {
+	token, err := a.source.Token(ctx)
+	if err != nil {
+		return "", accessError(err)
+	}
+	a.mu.Lock()
+	a.last = &token
+	a.mu.Unlock()
+	return token.Authorization(), nil
+}
+
+// Refused implements wire.Authorizer: a token that is refused before its time is
+// given back, once.
+func (a *oauth) Refused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil || a.again {
+		return false
+	}
+	a.again = true
+	a.source.Discard(*a.last)
+	return true
+}
+
+// finish moves what the source learnt into the report.
+func (a *oauth) finish() {
+	a.mu.Lock()
+	last := a.last
+	a.mu.Unlock()
+	if last != nil {
+		a.run.noteCredential("oauth", last.Expires, last.Audience)
+		if last.Assumed {
+			a.run.report.Credential.ExpiresAt, a.run.report.Credential.DaysLeft = nil, nil // five minutes by assumption are no fact
+		}
+	}
+	for _, n := range a.source.Notes() {
+		a.run.log.Note(n.Reason, n.Text, n.Hint)
+	}
+	if l := a.source.Ladder(); l != nil {
+		a.run.takeChain(l)
+	}
+}
+
+// accessError turns an error of internal/access into one of the wire, whose
+// requests it ends.
+func accessError(err error) error {
+	var e *access.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &wire.Error{Reason: e.Reason, Text: e.Text, Hint: e.Hint, HTTPStatus: e.HTTPStatus, Seen: true, Err: e}
+}
+
+// accessFailure is accessError for what fails before any request.
+func accessFailure(err error) failure {
+	f := failureOf(accessError(err))
+	f.answered = false
+	return f
+}
+
+// takeChain copies the discovery chain into the report.
+func (r *run) takeChain(l *access.Ladder) {
+	r.report.Chain = nil
+	for _, rung := range l.Rungs {
+		r.report.Chain = append(r.report.Chain, Rung{
+			Name: rung.Name, URL: r.safe(rung.URL), HTTPStatus: rung.HTTPStatus, DurationMs: MillisOf(rung.Duration),
+			Verdict: string(rung.Verdict), Reason: Reason(rung.Reason), Text: r.safe(rung.Text), Hint: r.safe(rung.Hint),
+		})
+	}
+}
+
+// audit judges the discovery chain alone: a client that knows nothing but the
+// URL must find out where to log in.
+func (r *run) audit(ctx context.Context) {
+	r.begin(StepConnect)
+	var status int
+	var challenges []string
+	d, err := r.step(ctx, target.Reachability, func(ctx context.Context) (err error) {
+		status, challenges, err = wire.AskAnonymously(ctx, r.peer, r.config)
+		return err
+	})
+	if err != nil {
+		f := failureOf(err)
+		r.failAfter(StepConnect, f, d)
+		r.bar(StepConnect, f)
+	} else {
+		r.pass(StepConnect, fmt.Sprintf("a request without a credential was answered with %d", status), d, r.transportDetails())
+		r.judgeChain(ctx, status, challenges)
+	}
+	for _, step := range []string{StepInitialize, StepTools, StepResources, StepPrompts} {
+		r.skip(step, "not run: only the discovery chain is judged, and without a login there is no list", true)
+	}
+}
+
+func (r *run) judgeChain(ctx context.Context, status int, challenges []string) {
+	r.begin(StepAuthentication)
+	start := time.Now()
+	ladder := r.walk(ctx, status, challenges)
+	broken, bad := ladder.First()
+	if !bad {
+		r.pass(StepAuthentication, fmt.Sprintf("the discovery chain is intact: %s", r.chainSummary(ladder)), time.Since(start), nil)
+		return
+	}
+	f := failure{reason: Reason(broken.Reason), text: fmt.Sprintf("the discovery chain breaks at %s: %s", broken.Name, broken.Text), hint: broken.Hint, status: StatusUnhealthy}
+	if broken.Verdict == access.Unknown {
+		f.status = StatusUnknown
+	}
+	r.failAfter(StepAuthentication, f, time.Since(start))
+}
+
+// walk audits the chain and keeps it, with its remarks as notes.
+func (r *run) walk(ctx context.Context, status int, challenges []string) *access.Ladder {
+	endpoint, err := url.Parse(r.t.Endpoint)
+	if err != nil {
+		endpoint = &url.URL{}
+	}
+	cfg := access.AuditConfig{Endpoint: endpoint, Status: status, Challenge: challenges, HTTP: r.accessHTTP()}
+	if o := r.t.OAuth; o != nil {
+		cfg.PinnedIssuer, cfg.ClientIDConfigured = o.Issuer, o.ClientID != "" || o.ClientMetadataURL != ""
+	}
+	ladder := access.Audit(ctx, cfg)
+	r.takeChain(ladder)
+	for _, rung := range ladder.Rungs {
+		if rung.Verdict == access.Warning {
+			r.log.Note(rung.Reason, rung.Text, rung.Hint)
+		}
+		for _, n := range rung.Notes {
+			r.log.Note(n.Reason, n.Text, n.Hint)
+		}
+	}
+	return ladder
+}
+
+func (r *run) chainSummary(l *access.Ladder) string {
+	if l.Server == nil {
+		return "it ends at no authorization server"
+	}
+	return "it leads to the authorization server " + r.safe(l.Server.Issuer)
+}
+
+// explainToken tells a refused token that has ended, or is for another
+// resource, from one that is refused for reasons of the server's own.
+func (r *run) explainToken(f *failure) {
+	c := r.report.Credential
+	if f.reason != Reason(wire.ReasonTokenRejected) || c == nil {
+		return
+	}
+	endpoint, err := url.Parse(r.t.Endpoint)
+	switch {
+	case c.ExpiresAt != nil && time.Now().After(*c.ExpiresAt):
+		f.reason, f.text = reasonTokenExpired, fmt.Sprintf("the token ended on %s, and the server refused it", c.ExpiresAt.Format(time.RFC3339))
+		f.hint = "renew the token; a login of your own (mcp.oauth) does it by itself"
+	case err == nil && len(c.Audience) > 0 && !slices.Contains(c.Audience, access.ResourceOf(endpoint)) && !slices.ContainsFunc(c.Audience, func(a string) bool {
+		return strings.TrimSuffix(a, "/") == strings.TrimSuffix(access.ResourceOf(endpoint), "/")
+	}):
+		f.reason, f.text = reasonWrongAudience, fmt.Sprintf("the token is for %s, and the server at %s refused it", strings.Join(c.Audience, ", "), access.ResourceOf(endpoint))
+		f.hint = "ask the authorization server for a token with resource=" + access.ResourceOf(endpoint) + " (RFC 8707)"
+	}
+}
+
+// judgeCredential holds what is left of the credential's time against the
+// threshold, and reports whether it added the authentication step.
+func (r *run) judgeCredential() bool {
+	least := firstSet(r.o.Expect.MinTokenDays, r.t.Expect.MinTokenDays)
+	c := r.report.Credential
+	if least <= 0 || c == nil || c.DaysLeft == nil || *c.DaysLeft >= least {
+		return false
+	}
+	r.fail(StepAuthentication, failure{reason: reasonTokenExpiring, text: fmt.Sprintf("the credential ends in %d days, on %s, and at least %d days must be left", *c.DaysLeft, c.ExpiresAt.Format(time.DateOnly), least)})
+	return true
+}
+
+// proveCredential notes a credential that opens nothing: the server lists the
+// same without it.
+func (r *run) proveCredential(ctx context.Context) {
+	if r.session == nil || !hasCredential(r.t) || r.t.TLS.CertFile != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.budgets.of(target.Authentication), errStep)
+	defer cancel()
+	if status, _, _ := wire.AskAnonymously(ctx, r.peer, r.config); status == 200 {
+		r.log.Note(string(reasonNotProven), "the server opens and lists without the credential too, so this check does not prove it", "")
+	}
+}
