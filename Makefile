@@ -14,7 +14,7 @@ BUILDFLAGS := -trimpath -buildvcs=false
 
 TOOLS := $(CURDIR)/.tools/bin
 PEERS := gosdk gosdk-old mark3
-NPM_DIRS := test/peers test/peers/ts2 test/conformance test/conformance/v0.1
+NPM_DIRS := test/peers test/peers/ts2 test/authserver test/conformance test/conformance/v0.1
 MODULES := . tools $(PEERS:%=test/peers/%)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 ONCE := scripts/once.sh
@@ -66,7 +66,7 @@ system-deps:
 	@scripts/system-deps.sh
 
 .PHONY: test-deps
-test-deps: system-deps tools ## Install what the tests need: test servers, conformance suite, Node 22
+test-deps: system-deps tools ## Install what the tests need: test servers, an OpenID provider, conformance suite, Node 22
 	@for dir in $(NPM_DIRS); do \
 		$(ONCE) $$dir/node_modules/.stamp $$dir/package-lock.json -- \
 			npm ci --prefix $$dir --ignore-scripts --no-audit --no-fund --loglevel=error; \

@@ -45,3 +45,5 @@ ignore ./test/peers/ts2/node_modules
 ignore ./test/conformance/node_modules
 
 ignore ./test/conformance/v0.1/node_modules
+
+ignore ./test/authserver/node_modules
