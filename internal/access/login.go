@@ -216,6 +216,9 @@ func (l *Login) buildURL() {
 	if len(l.scopes) > 0 {
 		q.Set("scope", joinScopes(l.scopes))
 	}
+	if slices.Contains(l.scopes, offlineAccess) {
+		q.Set("prompt", "consent") // or the scope is ignored (OpenID Connect Core, section 11)
+	}
 	u.RawQuery = q.Encode()
 	l.address = u.String()
 }

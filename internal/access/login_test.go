@@ -76,7 +76,7 @@ func TestLogin(t *testing.T) {
 	q := u.Query()
 	for name, want := range map[string]string{
 		"response_type": "code", "client_id": "person", "code_challenge_method": "S256", "resource": as.URL + "/mcp",
-		"scope": "read offline_access", "redirect_uri": l.RedirectURI(), "tenant": "1",
+		"scope": "read offline_access", "prompt": "consent", "redirect_uri": l.RedirectURI(), "tenant": "1",
 	} {
 		if got := q.Get(name); got != want {
 			t.Errorf("%s %q, want %q", name, got, want)

@@ -57,7 +57,7 @@ const configuration = {
   },
 };
 
-
+// Until the port is known there is no issuer.
 let answer = (_request, response) => response.writeHead(503).end();
 const server = createServer((request, response) => {
   const url = new URL(request.url, 'http://127.0.0.1');
