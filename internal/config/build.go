@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"sort"
 	"strconv"
@@ -23,11 +22,12 @@ const agentHealthStep = 5 * time.Second
 
 // Reasons of the problems that this package finds.
 const (
-	ReasonMissingVariable   = "missing-variable"
-	ReasonUnreadableSecret  = "unreadable-secret"
-	ReasonInvalidEndpoint   = "invalid-endpoint"
-	ReasonOAuthNotSupported = "oauth-not-supported"
-	ReasonInvalidEntry      = "invalid-entry"
+	ReasonMissingVariable  = "missing-variable"
+	ReasonUnreadableSecret = "unreadable-secret"
+	ReasonInvalidEndpoint  = "invalid-endpoint"
+	ReasonInvalidGrant     = "grant-invalid"
+	ReasonTLSFiles         = "tls-files"
+	ReasonInvalidEntry     = "invalid-entry"
 )
 
 // builder turns decoded definitions into targets. It checks what one type
@@ -130,6 +130,7 @@ func (b *builder) node(o *object, f *targetFields, path string) *node {
 	p.checks()
 	p.budgets()
 	p.credential()
+	p.trust()
 	p.protocol()
 	for i, c := range f.Dependencies {
 		if c != nil {
@@ -253,7 +254,11 @@ func (p *part) expand(n *yaml.Node, key, s string) string {
 	if p.opts.AgentHealth {
 		return s
 	}
-	out, missing, ok := expandText(s, p.opts.LookupEnv)
+	lookup := p.opts.LookupEnv
+	if p.opts.Portable {
+		lookup = func(string) (string, bool) { return "", false }
+	}
+	out, missing, ok := expandText(s, lookup)
 	if !ok {
 		p.wrong(n, key, key+" has a ${ that is not closed or holds no name", "write ${NAME} or ${NAME:-default}; a plain ${ is written $${")
 		return s
@@ -271,45 +276,6 @@ func (p *part) missing(n *yaml.Node, name string) {
 	p.problem(n, ReasonMissingVariable, "environment variable "+name+" is not set", "set it to a value that is not empty where mcpvigil runs, or change the name in the file")
 }
 
-// secretEnv refers to a variable and tests that it is set.
-func (p *part) secretEnv(n *yaml.Node, name variable) target.Secret {
-	if !p.opts.Portable {
-		if value, _ := p.opts.LookupEnv(string(name)); value == "" {
-			p.missing(n, string(name))
-		}
-	}
-	return target.FromEnv(string(name))
-}
-
-// secretFile refers to a file and tests that it can be read.
-func (p *part) secretFile(n *yaml.Node, key, path string) target.Secret {
-	path = p.expand(n, key, path)
-	if !p.opts.Portable && p.t.Problem == nil {
-		if why := unreadable(path); why != "" {
-			p.problem(n, ReasonUnreadableSecret, "file "+path+" "+why, "create it, let this user read it, or change the path")
-		}
-	}
-	return target.FromFile(path)
-}
-
-func unreadable(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		switch {
-		case os.IsNotExist(err):
-			return "does not exist"
-		case os.IsPermission(err):
-			return "may not be read by this user"
-		}
-		return "cannot be opened"
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return "is a directory"
-	}
-	return ""
-}
-
 func (p *part) checks() {
 	if p.f.Checks != nil {
 		p.t.Checks = make([]target.Dimension, len(p.f.Checks))
@@ -324,6 +290,9 @@ func (p *part) checks() {
 	p.t.Expect.FirstResponse, p.t.Expect.MaxLatency = milliseconds(c.LatencyMS), milliseconds(c.MaxLatencyMS)
 	p.t.Expect.MinTools, p.t.Expect.MaxTools = c.MinTools, c.MaxTools
 	p.t.Expect.MinResources, p.t.Expect.MinPrompts = c.MinResources, c.MinPrompts
+	if c.MinTokenDays != nil {
+		p.t.Expect.MinTokenDays = *c.MinTokenDays
+	}
 	if c.MinTools != nil && c.MaxTools != nil && *c.MinTools > *c.MaxTools {
 		p.wrong(c.keyAt("min_tools"), "thresholds.min_tools", "min_tools is larger than max_tools", "swap them")
 	}
@@ -376,52 +345,6 @@ func (p *part) budgets() {
 	if p.f.Retries != nil {
 		b.Retries = *p.f.Retries
 	}
-}
-
-func (p *part) credential() {
-	c := p.f.Auth
-	if c == nil {
-		return
-	}
-	if p.t.Transport == target.Stdio {
-		p.wrong(p.o.keyAt("auth"), "auth", "auth stands beside transport stdio, which has no headers", "hand the credential over with mcp.stdio.env")
-	}
-	if p.f.MCP != nil && p.f.MCP.OAuth != nil {
-		p.wrong(p.o.keyAt("auth"), "auth", "auth stands beside mcp.oauth", "keep one of them")
-	}
-	switch {
-	case c.Mode != "":
-		p.problem(c.where("mode"), ReasonOAuthNotSupported, "auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet", "refer to a token with auth: {bearer_env: VARIABLE} for now")
-	case c.BearerEnv != "":
-		p.t.Headers = append(p.t.Headers, target.Bearer(p.secretEnv(c.where("bearer_env"), c.BearerEnv)))
-	case c.BearerFile != "":
-		p.t.Headers = append(p.t.Headers, target.Bearer(p.secretFile(c.where("bearer_file"), "auth.bearer_file", c.BearerFile)))
-	}
-	seen := map[string]bool{}
-	for _, h := range append(slices.Clone(c.Headers), c.Header) {
-		if h == nil {
-			continue
-		}
-		if name := strings.ToLower(h.Name); seen[name] {
-			p.wrong(h.where("name"), "auth.headers", "header "+quoteKey(h.Name)+" is given twice", "keep one of them")
-		} else {
-			seen[name] = true
-		}
-		p.header(h)
-	}
-}
-
-func (p *part) header(h *headerConfig) {
-	out := target.Header{Name: h.Name, Prefix: h.Prefix}
-	if LooksSecret(h.Prefix) {
-		p.wrong(h.where("prefix"), "auth.header.prefix", "prefix looks like a secret itself", "put the secret into an environment variable and refer to it with value_env")
-	}
-	if h.ValueEnv != "" {
-		out.Value = p.secretEnv(h.where("value_env"), h.ValueEnv)
-	} else {
-		out.Value = p.secretFile(h.where("value_file"), "auth.header.value_file", h.ValueFile)
-	}
-	p.t.Headers = append(p.t.Headers, out)
 }
 
 func (p *part) protocol() {
@@ -591,28 +514,4 @@ func envNode(env *yaml.Node, name string) *yaml.Node {
 		}
 	}
 	return env
-}
-
-func (p *part) oauth(c *mcpConfig) {
-	o := c.OAuth
-	if o == nil {
-		return
-	}
-	if p.t.Transport == target.Stdio {
-		p.wrong(c.keyAt("oauth"), "mcp.oauth", "oauth stands beside transport stdio, which has no headers", "remove it")
-	}
-	need := func(written bool, key string) { // what was written wrongly has a mistake of its own
-		if !written {
-			p.wrong(o.where("grant"), "mcp.oauth", "grant "+string(o.Grant)+" needs "+key, "add "+key)
-		}
-	}
-	switch o.Grant {
-	case "client_credentials":
-		need(o.has("client_secret_env"), "client_secret_env")
-	case "refresh_token":
-		need(o.has("refresh_token_env") || o.has("token_file"), "refresh_token_env or token_file")
-	case "authorization_code":
-		need(o.has("token_file"), "token_file")
-	}
-	p.problem(c.keyAt("oauth"), ReasonOAuthNotSupported, "mcp.oauth asks for a token from an authorization server, which this version cannot get yet", "get a token by other means and refer to it with auth: {bearer_env: VARIABLE} for now")
 }

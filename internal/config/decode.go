@@ -431,22 +431,47 @@ func (d *decoder) complete(n *yaml.Node, o *objectRule, members map[string]membe
 			d.fail(n, o.name+" has no "+f.name, "add "+f.name+": "+f.sample())
 		}
 	}
-	if o.exactlyOne == nil {
-		return
+	if o.atLeastOne != nil && strays == nil && len(written(members, o.atLeastOne)) == 0 {
+		d.fail(n, o.name+" needs one of "+listed(o.atLeastOne, "or"), "add one of them")
 	}
-	var found []string
-	for _, name := range o.exactlyOne {
-		if _, ok := members[name]; ok {
-			found = append(found, name)
+	if o.exactlyOne != nil {
+		d.one(n, o, members, strays)
+	}
+}
+
+// one records that not exactly one of the keys stands there that have to.
+func (d *decoder) one(n *yaml.Node, o *objectRule, members map[string]member, strays []string) {
+	found := written(members, o.exactlyOne)
+	choices := o.exactlyOne
+	if o.insteadKey != "" {
+		m, there := members[o.insteadKey]
+		switch {
+		case there && slices.Contains(o.insteadOf, m.value.Value):
+			if len(found) > 0 {
+				d.fail(members[found[0]].key, fmt.Sprintf("%s stands beside %s: %s", found[0], o.insteadKey, m.value.Value), "keep one of them")
+			}
+			return
+		case there && !slices.Contains(o.byName[o.insteadKey].rule.choices, m.value.Value):
+			return // its mistake is recorded
+		case !there:
+			choices = append(slices.Clone(choices), o.insteadKey)
 		}
 	}
 	switch {
 	case len(found) == 0 && strays != nil: // the stray key stands for it
 	case len(found) == 0:
-		d.fail(n, o.name+" needs one of "+listed(o.exactlyOne, "or"), "add one of them")
+		d.fail(n, o.name+" needs one of "+listed(choices, "or"), "add one of them")
 	case len(found) > 1:
 		d.fail(members[found[1]].key, o.name+" has "+listed(found, "and"), "keep one of them")
 	}
+}
+
+// written returns those of the keys that stand in a mapping.
+func written(members map[string]member, keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(name string) bool {
+		_, ok := members[name]
+		return !ok
+	})
 }
 
 // sample returns a value as one would write it.

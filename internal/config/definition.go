@@ -48,6 +48,7 @@ type targetFields struct {
 	RetryDelayMS    *int              `yaml:"retry_delay_ms" min:"0" max:"60000" default:"100" doc:"Pause before each further try, in milliseconds."`
 	BudgetMS        *int              `yaml:"budget_ms" min:"1" max:"60000" doc:"Bounds the whole check in milliseconds; timeout in agenthealth's words."`
 	Auth            *authConfig       `yaml:"auth" doc:"The credential. Always a reference, never the value."`
+	TLS             *tlsConfig        `yaml:"tls" doc:"How an https endpoint and its authorization server are trusted, and how the check proves itself to them."`
 	AllowPlaintext  *bool             `yaml:"allow_plaintext_credentials" default:"false" doc:"Lets the credential go to a plain http endpoint on another machine."`
 	MCP             *mcpConfig        `yaml:"mcp" doc:"What only concerns MCP."`
 }
@@ -100,30 +101,37 @@ type thresholds struct {
 	MaxTools     *int     `yaml:"max_tools" min:"0" max:"10000" doc:"Most tools the server should list."`
 	MinResources *int     `yaml:"min_resources" min:"0" max:"10000" doc:"Fewest resources the server should list."`
 	MinPrompts   *int     `yaml:"min_prompts" min:"0" max:"10000" doc:"Fewest prompts the server should list."`
+	MinTokenDays *int     `yaml:"min_token_days" min:"0" max:"3650" example:"14" doc:"Fewest days that the credential should last, where it tells: a token with an end, or a client certificate."`
 }
 
 func (thresholds) about() (name, title string) { return "thresholds", "Thresholds" }
 
 type authConfig struct {
 	object
-	BearerEnv  variable        `yaml:"bearer_env" is:"private" example:"SEARCH_TOKEN" doc:"Environment variable that holds a bearer token."`
-	BearerFile string          `yaml:"bearer_file" is:"expand private" example:"/run/secrets/search" doc:"File that holds a bearer token."`
-	Header     *headerConfig   `yaml:"header" is:"private" doc:"One request header."`
-	Headers    []*headerConfig `yaml:"headers" is:"private" min:"1" max:"10" doc:"Several request headers."`
-	Mode       authMode        `yaml:"mode" doc:"oauth: judge whether a client could log in, without doing so. Not there yet: the target is misconfigured."`
+	Mode          authMode        `yaml:"mode" doc:"none: send no credential. header: send what stands beside it, as without mode. oauth: judge whether a new client could find out where to log in, without logging in; an intact discovery chain is healthy, and nothing is listed."`
+	BearerEnv     variable        `yaml:"bearer_env" is:"private" example:"SEARCH_TOKEN" doc:"Environment variable that holds a bearer token."`
+	BearerFile    string          `yaml:"bearer_file" is:"expand private" example:"/run/secrets/search" doc:"File that holds a bearer token."`
+	BearerCommand []string        `yaml:"bearer_command" is:"expand private" min:"1" max:"1000" example:"[vault, kv, get, -field=token, secret/search]" doc:"Program that prints a bearer token within ten seconds, and its arguments. No shell is involved."`
+	Header        *headerConfig   `yaml:"header" is:"private" doc:"One request header."`
+	Headers       []*headerConfig `yaml:"headers" is:"private" min:"1" max:"10" doc:"Several request headers."`
 }
 
 func (authConfig) about() (name, title string) { return "auth", "Credential" }
 
 func (authConfig) exactlyOne() []string {
-	return []string{"bearer_env", "bearer_file", "header", "headers", "mode"}
+	return []string{"bearer_env", "bearer_file", "bearer_command", "header", "headers"}
+}
+
+// instead: these modes take the place of a credential.
+func (authConfig) instead() (key string, values []string) {
+	return "mode", []string{"none", "oauth"}
 }
 
 func (authConfig) refused() map[string]string {
 	const ref = "a secret is never written into this file; "
 	return map[string]string{
-		"bearer":  ref + "write bearer_env: VARIABLE or bearer_file: PATH",
-		"token":   ref + "write bearer_env: VARIABLE or bearer_file: PATH",
+		"bearer":  ref + "write bearer_env: VARIABLE, bearer_file: PATH or bearer_command: [PROGRAM]",
+		"token":   ref + "write bearer_env: VARIABLE, bearer_file: PATH or bearer_command: [PROGRAM]",
 		"api_key": ref + "write header: {name: X-API-Key, value_env: VARIABLE}",
 		"basic":   ref + `write header: {name: Authorization, prefix: "Basic ", value_env: VARIABLE}`,
 		"oauth":   "write it under mcp.oauth",
@@ -132,15 +140,18 @@ func (authConfig) refused() map[string]string {
 
 type headerConfig struct {
 	object
-	Name      string   `yaml:"name" is:"required" pattern:"[A-Za-z0-9!#$%&'*+.^_|~-]+" form:"letters, digits and dashes" example:"X-API-Key" doc:"Name of the header."`
-	ValueEnv  variable `yaml:"value_env" is:"private" example:"SEARCH_KEY" doc:"Environment variable that holds the value."`
-	ValueFile string   `yaml:"value_file" is:"expand private" example:"/run/secrets/key" doc:"File that holds the value."`
-	Prefix    string   `yaml:"prefix" is:"blank private" example:"'Bearer '" doc:"Text in front of the value."`
+	Name         string   `yaml:"name" is:"required" pattern:"[A-Za-z0-9!#$%&'*+.^_|~-]+" form:"letters, digits and dashes" example:"X-API-Key" doc:"Name of the header."`
+	ValueEnv     variable `yaml:"value_env" is:"private" example:"SEARCH_KEY" doc:"Environment variable that holds the value."`
+	ValueFile    string   `yaml:"value_file" is:"expand private" example:"/run/secrets/key" doc:"File that holds the value."`
+	ValueCommand []string `yaml:"value_command" is:"expand private" min:"1" max:"1000" example:"[pass, show, search]" doc:"Program that prints the value within ten seconds, and its arguments. No shell is involved."`
+	Prefix       string   `yaml:"prefix" is:"blank private" example:"'Bearer '" doc:"Text in front of the value."`
 }
 
 func (headerConfig) about() (name, title string) { return "a header", "Header" }
 
-func (headerConfig) exactlyOne() []string { return []string{"value_env", "value_file"} }
+func (headerConfig) exactlyOne() []string {
+	return []string{"value_env", "value_file", "value_command"}
+}
 
 func (headerConfig) refused() map[string]string {
 	const ref = "a secret is never written into this file; write value_env: VARIABLE or value_file: PATH"
@@ -157,7 +168,7 @@ type mcpConfig struct {
 	RequiredPrompts   []string          `yaml:"required_prompts" is:"unique" max:"10000" example:"[summary]" doc:"Prompts that must be listed, by name."`
 	Functional        *functionalConfig `yaml:"functional" doc:"The one tool call that the functional check makes."`
 	Stdio             *stdioConfig      `yaml:"stdio" doc:"The program of a stdio server."`
-	OAuth             *oauthConfig      `yaml:"oauth" doc:"How to get a token. Read and validated, but not there yet: the target is misconfigured."`
+	OAuth             *oauthConfig      `yaml:"oauth" doc:"How to get a token from an authorization server. Excludes auth."`
 }
 
 func (mcpConfig) about() (name, title string) { return "mcp", "MCP" }
@@ -187,29 +198,46 @@ func (stdioConfig) about() (name, title string) { return "stdio", "Program" }
 
 type oauthConfig struct {
 	object
-	Issuer          string   `yaml:"issuer" is:"required" example:"https://auth.example.com" doc:"The authorization server."`
-	ClientID        string   `yaml:"client_id" is:"required private" doc:"The registered client."`
-	Grant           grant    `yaml:"grant" is:"required" doc:"How a token is to be got."`
-	ClientSecretEnv variable `yaml:"client_secret_env" is:"private" doc:"Environment variable that holds the client's secret."`
-	RefreshTokenEnv variable `yaml:"refresh_token_env" is:"private" doc:"Environment variable that holds a refresh token."`
-	TokenFile       string   `yaml:"token_file" is:"private" example:".credentials/user.json" doc:"File that keeps tokens between checks."`
-	Scopes          []string `yaml:"scopes" is:"unique" max:"1000" pattern:"[!#-\\[\\]-~]+" form:"printable ASCII without spaces, quotes and backslashes" example:"[read]" doc:"Scopes to ask for."`
-	RedirectPort    *int     `yaml:"redirect_port" min:"0" max:"65535" default:"0" doc:"Port of the login's local callback. 0: any."`
+	Issuer            string    `yaml:"issuer" is:"required expand" example:"https://auth.example.com" doc:"The one authorization server that is trusted, as its metadata spells it: https, or http on this machine."`
+	ClientID          string    `yaml:"client_id" is:"expand private" example:"mcpvigil" doc:"The registered client."`
+	ClientMetadataURL string    `yaml:"client_metadata_url" is:"expand" example:"https://example.com/mcpvigil.json" doc:"URL of a client ID metadata document, for a server that takes these in place of a registered client."`
+	Grant             grant     `yaml:"grant" is:"required" doc:"How a token is got: by the client itself, with a refresh token, or by what a person allowed with mcpvigil login."`
+	ClientSecretEnv   variable  `yaml:"client_secret_env" is:"private" example:"MCP_CLIENT_SECRET" doc:"Environment variable that holds the client's secret."`
+	ClientSecretFile  string    `yaml:"client_secret_file" is:"expand private" example:"/run/secrets/client" doc:"File that holds the client's secret."`
+	PrivateKeyEnv     variable  `yaml:"private_key_env" is:"private" example:"MCP_CLIENT_KEY" doc:"Environment variable that holds the client's private key in PEM form, which signs assertions (private_key_jwt) in place of a secret."`
+	PrivateKeyFile    string    `yaml:"private_key_file" is:"expand private" example:"/run/secrets/client.pem" doc:"File that holds the client's private key in PEM form."`
+	KeyID             string    `yaml:"key_id" example:"key-1" doc:"Name of the private key (kid), where the server knows several."`
+	Algorithm         algorithm `yaml:"algorithm" doc:"Algorithm of the private key. Left out: by the kind of key."`
+	RefreshTokenEnv   variable  `yaml:"refresh_token_env" is:"private" example:"MCP_REFRESH_TOKEN" doc:"Environment variable that holds the refresh token to begin with."`
+	RefreshTokenFile  string    `yaml:"refresh_token_file" is:"expand private" example:"/run/secrets/refresh" doc:"File that holds the refresh token to begin with. It is never written to; the ones that follow are kept in token_file."`
+	TokenFile         string    `yaml:"token_file" is:"expand private" example:".credentials/user.json" doc:"File that keeps tokens between checks, readable by this user alone. A relative path starts at the directory of this file."`
+	Scopes            []string  `yaml:"scopes" is:"unique" max:"1000" pattern:"[!#-\\[\\]-~]+" form:"printable ASCII without spaces, quotes and backslashes" example:"[read]" doc:"Scopes to ask for, in place of those that the server names."`
+	Resource          string    `yaml:"resource" is:"expand" example:"https://mcp.example.com/mcp" doc:"Resource identifier to ask a token for (RFC 8707), in place of the one in the server's metadata."`
+	RedirectPort      *int      `yaml:"redirect_port" min:"0" max:"65535" default:"0" doc:"Port of the login's callback, http://127.0.0.1:PORT/callback, for a server that takes only a registered one. 0: any."`
 }
 
 func (oauthConfig) about() (name, title string) { return "oauth", "OAuth" }
 
-func (oauthConfig) note() string {
-	return "Read and validated, but this version gets no token: a target with it is misconfigured, with reason oauth-not-supported."
-}
+func (oauthConfig) atLeastOne() []string { return []string{"client_id", "client_metadata_url"} }
 
 func (oauthConfig) refused() map[string]string {
 	const ref = "a secret is never written into this file; "
 	return map[string]string{
-		"client_secret": ref + "write client_secret_env: VARIABLE",
-		"refresh_token": ref + "write refresh_token_env: VARIABLE",
+		"client_secret": ref + "write client_secret_env: VARIABLE or client_secret_file: PATH",
+		"refresh_token": ref + "write refresh_token_env: VARIABLE or refresh_token_file: PATH",
+		"private_key":   ref + "write private_key_env: VARIABLE or private_key_file: PATH",
 	}
 }
+
+type tlsConfig struct {
+	object
+	CAFile     string `yaml:"ca_file" is:"expand" example:"/etc/ssl/private-ca.pem" doc:"PEM certificates of the authorities to trust, in place of the system's."`
+	CertFile   string `yaml:"cert_file" is:"expand" example:"/run/secrets/tls.crt" doc:"PEM certificate of the client, with its chain, for mutual TLS."`
+	KeyFile    string `yaml:"key_file" is:"expand" example:"/run/secrets/tls.key" doc:"PEM key of the client's certificate."`
+	ServerName string `yaml:"server_name" is:"expand" example:"mcp.internal.example" doc:"Name to verify in the server's certificate, in place of the endpoint's host."`
+}
+
+func (tlsConfig) about() (name, title string) { return "tls", "TLS" }
 
 type monitorConfig struct {
 	object
@@ -239,12 +267,14 @@ type (
 	grant        string
 	driftPolicy  string
 	authMode     string
+	algorithm    string
 )
 
 func (version) choices() []string      { return []string{"v1"} }
 func (targetType) choices() []string   { return []string{"mcp"} }
 func (reachability) choices() []string { return []string{"head"} }
-func (authMode) choices() []string     { return []string{"oauth"} }
+func (authMode) choices() []string     { return []string{"none", "header", "oauth"} }
+func (algorithm) choices() []string    { return []string{"RS256", "PS256", "ES256", "EdDSA"} }
 func (driftPolicy) choices() []string  { return []string{"alert", "record", "seed"} }
 func (dimension) choices() []string    { return texts(target.Dimensions()) }
 func (relationship) choices() []string { return texts(target.Relationships()) }
@@ -257,7 +287,7 @@ func (revision) choices() []string {
 }
 
 func (grant) choices() []string {
-	return []string{"client_credentials", "refresh_token", "authorization_code"}
+	return texts([]target.GrantKind{target.ClientCredentials, target.RefreshToken, target.AuthorizationCode})
 }
 
 // explain says more than the list of choices can.

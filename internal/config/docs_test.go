@@ -183,13 +183,13 @@ func TestExamples(t *testing.T) {
 		if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+SchemaID+"\n")) {
 			t.Errorf("%s: the first line does not name the schema", path)
 		}
-		f, err := LoadWith(path, Options{LookupEnv: env("SEARCH_TOKEN", "x", "FILES_TOKEN", "x", "FLEET_TOKEN", "x")})
+		f, err := LoadWith(path, Options{LookupEnv: env("SEARCH_TOKEN", "x", "FILES_TOKEN", "x", "FLEET_TOKEN", "x", "MCP_CLIENT_SECRET", "x")})
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
 		}
 		for _, target := range f.Targets {
-			if p := target.Validate(); p != nil && p.Reason != ReasonUnreadableSecret {
+			if p := target.Validate(); p != nil && p.Reason != ReasonUnreadableSecret && p.Reason != ReasonTLSFiles {
 				t.Errorf("%s: %s: %+v", path, target.Label(), p)
 			}
 		}

@@ -236,7 +236,7 @@ func TestSeedExamples(t *testing.T) {
 		"login":  "    endpoint: https://example.com/mcp\n    mcp:\n      oauth:\n        issuer: https://auth.example.com\n        client_id: registered-public-client\n        grant: authorization_code\n        token_file: .credentials/user-mcp.json\n        scopes: [read]\n        redirect_port: 8765\n",
 		"call":   "    endpoint: http://localhost:3000/mcp\n    checks: [protocol, capability, functional, latency]\n    mcp:\n      required_tools: [search]\n      functional:\n        tool: search\n        safe: true\n        arguments_json: '{\"query\":\"health\"}'\n",
 	} {
-		f, err := Parse("dir/agenthealth.yaml", []byte(head+text), Options{LookupEnv: env("MCP_TOKEN", "x", "LOCAL_API_TOKEN", "x")})
+		f, err := Parse("dir/agenthealth.yaml", []byte(head+text), Options{LookupEnv: env("MCP_TOKEN", "x", "LOCAL_API_TOKEN", "x", "MCP_CLIENT_SECRET", "x")})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -245,9 +245,11 @@ func TestSeedExamples(t *testing.T) {
 		if got.Budgets.Step != 5*time.Second {
 			t.Errorf("%s: an attempt may take %s, not 5 s", name, got.Budgets.Step)
 		}
-		oauth := name == "client" || name == "login"
-		if oauth != (got.Problem != nil && got.Problem.Reason == ReasonOAuthNotSupported) {
+		if got.Problem != nil {
 			t.Errorf("%s: problem %+v", name, got.Problem)
+		}
+		if oauth := name == "client" || name == "login"; oauth != (got.OAuth != nil) {
+			t.Errorf("%s: %+v", name, got.OAuth)
 		}
 	}
 }
@@ -265,7 +267,9 @@ targets:
   - {name: child, type: mcp, endpoint: 'stdio://x', mcp: {transport: stdio, stdio: {command: x, env: {A: OK, B: GONE}}}}
   - {name: label, type: mcp, endpoint: 'https://x', mcp: {transport: stdio, stdio: {command: x}}}
   - {name: shape, type: mcp, endpoint: 'ftp://x/mcp'}
-  - {name: mode, type: mcp, endpoint: 'https://x.example/mcp', auth: {mode: oauth}}
+  - {name: program, type: mcp, endpoint: 'https://x.example/mcp', auth: {bearer_command: [no-such-program-anywhere, --key, x]}}
+  - {name: issuer, type: mcp, endpoint: 'https://x.example/mcp', mcp: {oauth: {issuer: 'http://as.example', client_id: c, grant: authorization_code, token_file: t}}}
+  - {name: authority, type: mcp, endpoint: 'https://x.example/mcp', tls: {ca_file: '`+dir+`/none'}}
   - {name: fine, type: mcp, endpoint: 'https://x.example/mcp', auth: {bearer_env: OK}}
 `, "EMPTY", "", "OK", "x")
 	want := []string{
@@ -277,7 +281,9 @@ targets:
 		"missing-variable: test.yaml:8:113: environment variable GONE is not set",
 		"invalid-endpoint: test.yaml:9:40: the endpoint of a stdio server is only its label",
 		`invalid-endpoint: test.yaml:10:40: the endpoint's scheme is "ftp", not http or https`,
-		"oauth-not-supported: test.yaml:11:77: auth: {mode: oauth} asks whether a client could log in at this server, which this version cannot tell yet",
+		`unreadable-secret: test.yaml:11:90: command "no-such-program-anywhere" of auth.bearer_command is not found`,
+		"grant-invalid: test.yaml:12:79: the issuer is plain http",
+		"tls-files: test.yaml:13:84: file " + dir + "/none does not exist",
 		"",
 	}
 	for i, got := range f.Targets {
@@ -485,9 +491,9 @@ func TestDetail(t *testing.T) {
 	want := `f:4:11: type must be "mcp", not "mcpp"; mcpvigil checks targets of type mcp only
     4 |     type: mcpp
                   ^
-f:6:12: "bearer" is not a key of auth; a secret is never written into this file; write bearer_env: VARIABLE or bearer_file: PATH
+f:6:12: "bearer" is not a key of auth; a secret is never written into this file; write bearer_env: VARIABLE, bearer_file: PATH or bearer_command: [PROGRAM]
     6 |     auth: (not shown)
-f:7:5: unknown key "password" in a target; known keys are name, type, endpoint, id, checks, thresholds, dependencies, timeout, timeout_ms, check_timeouts_ms, retries, retry_delay_ms, budget_ms, auth, allow_plaintext_credentials, mcp and monitor
+f:7:5: unknown key "password" in a target; known keys are name, type, endpoint, id, checks, thresholds, dependencies, timeout, timeout_ms, check_timeouts_ms, retries, retry_delay_ms, budget_ms, auth, tls, allow_plaintext_credentials, mcp and monitor
     7 |     password: (not shown)
             ^
 f:8:17: timeout_ms must be a whole number from 1 to 300000, not a string

@@ -59,6 +59,9 @@ type objectRule struct {
 	fields      []*field
 	byName      map[string]*field
 	exactlyOne  []string
+	atLeastOne  []string
+	insteadKey  string // with one of insteadOf, it takes the place of exactlyOne
+	insteadOf   []string
 	refused     map[string]string
 	aloneKey    string // when present, only aloneWith may stand beside it
 	aloneWith   []string
@@ -118,6 +121,12 @@ func (r ruler) objectOf(t reflect.Type) *objectRule {
 	}
 	if v, ok := zero.(interface{ exactlyOne() []string }); ok {
 		o.exactlyOne = v.exactlyOne()
+	}
+	if v, ok := zero.(interface{ atLeastOne() []string }); ok {
+		o.atLeastOne = v.atLeastOne()
+	}
+	if v, ok := zero.(interface{ instead() (string, []string) }); ok {
+		o.insteadKey, o.insteadOf = v.instead()
 	}
 	if v, ok := zero.(interface{ refused() map[string]string }); ok {
 		o.refused = v.refused()

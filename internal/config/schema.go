@@ -123,7 +123,17 @@ func (w *schemaWriter) object(o *objectRule) members {
 		for _, name := range o.exactlyOne {
 			one = append(one, members{{"required", []string{name}}})
 		}
+		if o.insteadKey != "" {
+			one = append(one, members{{"required", []string{o.insteadKey}}, {"properties", members{{o.insteadKey, members{{"enum", o.insteadOf}}}}}})
+		}
 		out = append(out, pair{"oneOf", one})
+	}
+	if o.atLeastOne != nil {
+		var some []any
+		for _, name := range o.atLeastOne {
+			some = append(some, members{{"required", []string{name}}})
+		}
+		out = append(out, pair{"anyOf", some})
 	}
 	return out
 }
