@@ -178,13 +178,13 @@ func TestSplitCommand(t *testing.T) {
 		`'/opt/my app/run' "a b" c\ d`: {"/opt/my app/run", "a b", "c d"},
 		`run --name '' $HOME 'a|b'`:    {"run", "--name", "", "$HOME", "a|b"},
 	} {
-		got, err := splitCommand(in)
+		got, err := splitCommand("--stdio", in)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v; want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "  ", "a | b", "a; b", "a && b", "a > b", "a 'b", `a "b`, "ä < b"} {
-		if got, err := splitCommand(in); err == nil {
+		if got, err := splitCommand("--stdio", in); err == nil {
 			t.Errorf("%q was accepted as %q", in, got)
 		}
 	}
@@ -192,7 +192,7 @@ func TestSplitCommand(t *testing.T) {
 
 func TestSplitCommandRunsNothing(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	_, _ = splitCommand("echo `touch " + mark + "` $(touch " + mark + ")")
+	_, _ = splitCommand("--stdio", "echo `touch " + mark + "` $(touch " + mark + ")")
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("a command in the string was run")
 	}

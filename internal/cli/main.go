@@ -120,7 +120,7 @@ func (a *app) newRootCommand() *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
 		a.newCheckCommand(), a.newPingCommand(), a.newDoctorCommand(), a.newInspectCommand(),
-		a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
+		a.newLoginCommand(), a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(),
 	)
 	addCompletion(root)

@@ -62,6 +62,7 @@ type expectOptions struct {
 	skip                                           []string
 	minTools, maxTools, minResources, minPrompts   *int
 	maxLatency                                     time.Duration
+	minTokenDays                                   *int
 	requireTools, requireResources, requirePrompts []string
 }
 
@@ -80,6 +81,7 @@ func (o *expectOptions) addThresholds(fs *pflag.FlagSet) {
 func (o *expectOptions) add(fs *pflag.FlagSet) {
 	o.addThresholds(fs)
 	grouped(fs, groupCheck, func() {
+		fs.Var(quantity{&o.minTokenDays}, "min-token-days", "degraded when the credential ends in fewer days, where it tells")
 		fs.Var(list{&o.requireTools, typeList, nil}, "require-tool", "unhealthy without this tool (repeatable)")
 		fs.Var(list{&o.requireResources, "uri", nil}, "require-resource", "unhealthy without the resource of this URI (repeatable)")
 		fs.Var(list{&o.requirePrompts, typeList, nil}, "require-prompt", "unhealthy without this prompt (repeatable)")
@@ -97,6 +99,9 @@ func (o *expectOptions) apply(p *probe.Options) error {
 	p.Expect.MinTools, p.Expect.MaxTools = o.minTools, o.maxTools
 	p.Expect.MinResources, p.Expect.MinPrompts = o.minResources, o.minPrompts
 	p.Expect.MaxLatency = o.maxLatency
+	if o.minTokenDays != nil {
+		p.Expect.MinTokenDays = *o.minTokenDays
+	}
 	return nil
 }
 

@@ -28,6 +28,9 @@ type pointOptions struct {
 
 	headers, headerEnv, headerFile []string
 	bearerEnv, bearerFile          string
+	bearerCommand                  string
+	tls                            target.TLS
+	authChain                      bool
 	allowPlaintext                 bool
 	cwd                            string
 	env                            []string
@@ -58,8 +61,14 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 	grouped(fs, groupConnection, func() {
 		fs.Var(checked{&o.bearerEnv, typeVariable, isVariable}, "bearer-env", "send the bearer token in the environment variable `name`")
 		fs.Var(checked{&o.bearerFile, typeSecretFile, isSecretFile}, "bearer-file", "send the bearer token in the file `path`")
+		fs.StringVar(&o.bearerCommand, "bearer-command", "", "send the bearer token that `command` prints; split into words as a shell would, but run without one")
 		fs.Var(list{&o.headerEnv, typeAssignments, isReference(isVariable)}, "header-env", "send a header whose value is in an environment variable, as `NAME=VARIABLE` (repeatable)")
 		fs.Var(list{&o.headerFile, typeAssignments, isReference(isSecretFile)}, "header-file", "send a header whose value is in a file, as `NAME=PATH` (repeatable)")
+		fs.StringVar(&o.tls.CAFile, "ca-file", "", "trust the PEM certificates in `file` in place of the system's")
+		fs.StringVar(&o.tls.CertFile, "cert-file", "", "prove the check with the PEM client certificate in `file` (mutual TLS)")
+		fs.StringVar(&o.tls.KeyFile, "key-file", "", "the PEM key of --cert-file, in `file`")
+		fs.StringVar(&o.tls.ServerName, "tls-server-name", "", "verify `name` in the server's certificate in place of the address's host")
+		fs.BoolVar(&o.authChain, "auth-chain", false, "judge only whether a new client could find out where to log in; sends no credential and lists nothing")
 		fs.BoolVar(&o.allowPlaintext, "allow-plaintext-credentials", false, "send headers also over plain http to another machine")
 		fs.BoolVar(&o.inheritEnv, "inherit-env", false, "hand the whole environment down to the command, not only PATH, HOME and the like")
 		fs.StringVar(&o.protocolVersion, "protocol-version", "", "speak exactly this `revision`, such as 2025-11-25, instead of negotiating")
@@ -85,6 +94,9 @@ func (o *pointOptions) resolve(g *given, args []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if (o.tls.CertFile == "") != (o.tls.KeyFile == "") {
+		return nil, usageErrorf("--cert-file and --key-file need each other", "")
+	}
 	for _, name := range transportFlags() {
 		if g.byFlag(name) && *o.transports()[name] == "" {
 			return nil, usageErrorf("--"+name+" is empty", "")
@@ -105,7 +117,7 @@ func (o *pointOptions) resolve(g *given, args []string) (*selection, error) {
 	case len(args) > 0:
 		return o.argument(g, args[0])
 	case o.stdio != "":
-		words, err := splitCommand(o.stdio)
+		words, err := splitCommand("--stdio", o.stdio)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +220,7 @@ func (o *pointOptions) argument(g *given, arg string) (*selection, error) {
 
 // file reads targets from a configuration of ours or of a client.
 func (o *pointOptions) file(g *given, path string) (*selection, error) {
-	for _, name := range []string{"header", "header-env", "header-file", "bearer-env", "bearer-file", "cwd", "env"} {
+	for _, name := range []string{"header", "header-env", "header-file", "bearer-env", "bearer-file", "bearer-command", "cwd", "env"} {
 		if g.byFlag(name) {
 			return nil, usageErrorf("--"+name+" is for a server given by address or command; the file says it for its targets", path)
 		}
@@ -220,6 +232,9 @@ func (o *pointOptions) file(g *given, path string) (*selection, error) {
 	for i, t := range sel.targets {
 		c := *t // the same target may stand elsewhere in the file as a dependency
 		sel.targets[i] = &c
+		if o.authChain && g.byFlag("auth-chain") && c.Kind() != target.HTTP {
+			return nil, usageErrorf("--auth-chain is for Streamable HTTP servers, and this target is none", c.Label()).hint("choose targets with --target NAME")
+		}
 		o.override(&c)
 	}
 	return sel, nil
@@ -367,6 +382,12 @@ func (o *pointOptions) override(t *target.Target) {
 	if o.allowPlaintext {
 		t.AllowPlaintextCredentials = true
 	}
+	if t.Kind() != target.Stdio {
+		o.overrideTLS(&t.TLS)
+	}
+	if o.authChain && t.Kind() == target.HTTP {
+		t.AuditChain, t.Headers, t.OAuth = true, nil, nil // it is walked without a credential
+	}
 	if o.inheritEnv && t.Command != nil {
 		c := *t.Command
 		c.InheritEnv = true
@@ -374,8 +395,20 @@ func (o *pointOptions) override(t *target.Target) {
 	}
 }
 
+func (o *pointOptions) overrideTLS(t *target.TLS) {
+	if o.tls.CAFile != "" {
+		t.CAFile = o.tls.CAFile
+	}
+	if o.tls.CertFile != "" {
+		t.CertFile, t.KeyFile = o.tls.CertFile, o.tls.KeyFile
+	}
+	if o.tls.ServerName != "" {
+		t.ServerName = o.tls.ServerName
+	}
+}
+
 func (o *pointOptions) directStdio(g *given, t *target.Target) error {
-	for _, name := range []string{"header", "header-env", "header-file", "bearer-env", "bearer-file"} {
+	for _, name := range []string{"header", "header-env", "header-file", "bearer-env", "bearer-file", "bearer-command", "ca-file", "cert-file", "key-file", "tls-server-name", "auth-chain"} {
 		if g.byFlag(name) {
 			return usageErrorf("--"+name+" is for HTTP servers only", "").
 				hint("hand a credential to a command with --env NAME=VALUE")
@@ -405,6 +438,13 @@ func (o *pointOptions) directHTTP(g *given, t *target.Target) error {
 	if o.bearerFile != "" {
 		t.Headers = append(t.Headers, target.Bearer(target.FromFile(o.bearerFile)))
 	}
+	if o.bearerCommand != "" {
+		words, err := splitCommand("--bearer-command", o.bearerCommand)
+		if err != nil {
+			return err
+		}
+		t.Headers = append(t.Headers, target.Bearer(target.FromCommand(words...)))
+	}
 	for _, source := range []struct {
 		pairs  []string
 		mark   string
@@ -429,21 +469,22 @@ func (o *pointOptions) directHTTP(g *given, t *target.Target) error {
 	return nil
 }
 
-// splitCommand splits s into words as a shell would, without being one: nothing
-// is expanded, and what only a shell can do is refused and not passed over.
-func splitCommand(s string) ([]string, error) {
+// splitCommand splits the value of a flag into words as a shell would, without
+// being one: nothing is expanded, and what only a shell can do is refused and not
+// passed over.
+func splitCommand(flag, s string) ([]string, error) {
 	p := shellwords.NewParser()
 	p.ParseEnv, p.ParseBacktick, p.ParseComment = false, false, false
 	words, err := p.Parse(s)
 	switch {
 	case err != nil:
-		return nil, usageErrorf("--stdio: the command has an open quote or bracket", s).
+		return nil, usageErrorf(flag+": the command has an open quote or bracket", s).
 			hint("close it, or put a backslash before it if it is meant as text")
 	case p.Position >= 0:
-		return nil, usageErrorf(fmt.Sprintf("--stdio: the command holds %q, and no shell is run", operator(s, p.Position)), s).
-			hint("quote it if it is meant as text, or run a shell yourself: --stdio \"sh -c '...'\"")
+		return nil, usageErrorf(fmt.Sprintf("%s: the command holds %q, and no shell is run", flag, operator(s, p.Position)), s).
+			hint("quote it if it is meant as text, or run a shell yourself: %s \"sh -c '...'\"", flag)
 	case strings.Join(words, "") == "":
-		return nil, usageErrorf("--stdio is empty", "")
+		return nil, usageErrorf(flag+" is empty", "")
 	}
 	return words, nil
 }
