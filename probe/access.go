@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -184,10 +186,40 @@ func (r *run) grant(ctx context.Context) (access.Grant, *failure) {
 	return g, nil
 }
 
+// byOrigin sends requests to the endpoint's origin as the check itself does, and
+// all others without the client certificate and the server name that are meant
+// for it alone.
+type byOrigin struct {
+	origin       *url.URL
+	home, abroad *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *byOrigin) RoundTrip(request *http.Request) (*http.Response, error) {
+	if weburl.SameOrigin(request.URL, t.origin) {
+		return t.home.RoundTrip(request)
+	}
+	return t.abroad.RoundTrip(request)
+}
+
+func (t *byOrigin) close() {
+	t.home.CloseIdleConnections()
+	t.abroad.CloseIdleConnections()
+}
+
 // accessHTTP is how metadata and tokens are fetched: never with the target's own
 // headers, and with the same trust.
 func (r *run) accessHTTP() access.HTTP {
-	return access.HTTP{Transport: netguard.NewTransport(r.net), UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.redact, Timeout: r.budgets.of(target.Authentication)}
+	if r.beside == nil {
+		endpoint, err := url.Parse(r.t.Endpoint)
+		if err != nil {
+			endpoint = &url.URL{}
+		}
+		foreign := r.net
+		foreign.ClientCertificates, foreign.ServerName = nil, ""
+		r.beside = &byOrigin{origin: endpoint, home: netguard.NewTransport(r.net), abroad: netguard.NewTransport(foreign)}
+	}
+	return access.HTTP{Transport: r.beside, UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.redact, Timeout: r.budgets.of(target.Authentication)}
 }
 
 // Authorize implements wire.Authorizer.
@@ -215,17 +247,24 @@ func (a *oauth) Refused() bool {
 	return true
 }
 
-// finish moves what the source learnt into the report.
-func (a *oauth) finish() {
+// note records the token of last, if there was one.
+func (a *oauth) note() {
 	a.mu.Lock()
 	last := a.last
 	a.mu.Unlock()
-	if last != nil {
-		a.run.noteCredential("oauth", last.Expires, last.Audience)
-		if last.Assumed {
-			a.run.report.Credential.ExpiresAt, a.run.report.Credential.DaysLeft = nil, nil // five minutes by assumption are no fact
-		}
+	if last == nil {
+		return
 	}
+	expires := last.Expires
+	if last.Assumed { // five minutes by assumption are no fact, what a JWT says is
+		expires, _ = access.Inspect(last.Reveal())
+	}
+	a.run.noteCredential("oauth", expires, last.Audience)
+}
+
+// finish moves what the source learnt into the report.
+func (a *oauth) finish() {
+	a.note()
 	for _, n := range a.source.Notes() {
 		a.run.log.Note(n.Reason, n.Text, n.Hint)
 	}
@@ -334,6 +373,9 @@ func (r *run) chainSummary(l *access.Ladder) string {
 // explainToken tells a refused token that has ended, or is for another
 // resource, from one that is refused for reasons of the server's own.
 func (r *run) explainToken(f *failure) {
+	if r.oauth != nil {
+		r.oauth.note()
+	}
 	c := r.report.Credential
 	if f.reason != Reason(wire.ReasonTokenRejected) || c == nil {
 		return
@@ -343,6 +385,9 @@ func (r *run) explainToken(f *failure) {
 	case c.ExpiresAt != nil && time.Now().After(*c.ExpiresAt):
 		f.reason, f.text = reasonTokenExpired, fmt.Sprintf("the token ended on %s, and the server refused it", c.ExpiresAt.Format(time.RFC3339))
 		f.hint = "renew the token; a login of your own (mcp.oauth) does it by itself"
+		if c.Kind == "client-certificate" {
+			f.text, f.hint = strings.Replace(f.text, "token", "client certificate", 1), "renew the client certificate"
+		}
 	case err == nil && len(c.Audience) > 0 && !slices.Contains(c.Audience, access.ResourceOf(endpoint)) && !slices.ContainsFunc(c.Audience, func(a string) bool {
 		return strings.TrimSuffix(a, "/") == strings.TrimSuffix(access.ResourceOf(endpoint), "/")
 	}):

@@ -54,7 +54,11 @@ func (r *run) call(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		r.failAfter(StepCall, callFailure(err), d)
+		f := callFailure(err)
+		if infoOf(f.reason).dimension == target.Authentication {
+			r.explainRefusal(&f)
+		}
+		r.failAfter(StepCall, f, d)
 		return
 	}
 	if bad := judgeResult(tool, result); bad != nil {

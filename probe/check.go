@@ -75,7 +75,7 @@ func Ping(ctx context.Context, t *target.Target, o Options) *Report {
 		pinged.Checks = append(pinged.Checks, target.Protocol)
 	}
 	pinged.Expect = target.Expectations{FirstResponse: t.Expect.FirstResponse, MaxLatency: t.Expect.MaxLatency}
-	pinged.Call = nil
+	pinged.Call, pinged.AuditChain = nil, false
 	o.Custom = nil
 	o.Revisions, o.Diagnose = false, false
 	return Check(ctx, &pinged, o)

@@ -27,6 +27,8 @@ type run struct {
 	config  wire.Config
 	net     netguard.Options
 	oauth   *oauth
+	// beside reaches metadata and token endpoints; nil until it is needed.
+	beside  *byOrigin
 	session *wire.Session
 	// listings are the inventories that were read to their end.
 	listings map[wire.Inventory]*wire.Listing
@@ -394,6 +396,9 @@ func (r *run) finish() *Report {
 	rep.TotalMs = MillisOf(time.Since(r.started))
 	if r.oauth != nil {
 		r.oauth.finish()
+	}
+	if r.beside != nil {
+		r.beside.close()
 	}
 	r.takeEvidence()
 	r.takeNotes()

@@ -19,6 +19,7 @@ const lookBudget = 2 * time.Second
 // within two seconds a connection without a status as well, because some
 // servers never answer HEAD. status is 0 then. What was learnt is in cfg.Log.
 func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error) {
+	hc.Authorize = nil // any status will do, so no token is got for it
 	c := newHTTPConn(hc, cfg)
 	defer c.close(ctx)
 	ctx, cancel := context.WithTimeout(ctx, lookBudget)
@@ -38,9 +39,10 @@ func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error
 	return status, err
 }
 
-// AskAnonymously opens the server and lists its tools without a credential and
-// returns how that was refused: the status and the raw challenges. Status 200 says that it was not
-// refused, 0 that no answer came, in which case err says why.
+// AskAnonymously opens the server and lists its tools without a credential, and
+// returns how that was refused: the status and the raw challenges. Status 200
+// says that it was not refused. Whatever else kept the server from listing is an
+// error, and status 0: it says nothing about credentials.
 func AskAnonymously(ctx context.Context, p Peer, cfg Config) (status int, challenges []string, err error) {
 	cfg.Pin, cfg.Log = "", NewLog(cfg.Redact)
 	switch hc := p.(type) {
@@ -63,10 +65,19 @@ func AskAnonymously(ctx context.Context, p Peer, cfg Config) (status int, challe
 		return http.StatusOK, nil, nil
 	}
 	var e *Error
-	if errors.As(err, &e) && e.HTTPStatus != 0 {
-		return e.HTTPStatus, e.Challenges, nil
+	if !errors.As(err, &e) {
+		return 0, nil, err
 	}
-	return 0, nil, err
+	switch e.Reason {
+	case ReasonAuthRequired, ReasonForbidden, ReasonInsufficientScope:
+	case ReasonHTTPStatus, ReasonRPCError:
+		if e.HTTPStatus != http.StatusBadRequest { // how some refuse a request without a token
+			return 0, nil, err
+		}
+	default:
+		return 0, nil, err
+	}
+	return e.HTTPStatus, e.Challenges, nil
 }
 
 // LookAtGET opens the optional GET stream of a Streamable HTTP server and notes

@@ -393,10 +393,29 @@ func (c *httpConn) unreachable(ctx context.Context, u *url.URL, x *trace, err er
 		}
 		e.Details[name] = c.cfg.quote(value, maxQuote)
 	}
+	if f.Reason == netguard.ReasonTLSHandshake && aboutClientCertificate(f.Detail["alert"]) {
+		e.Reason, e.Seen = ReasonAuthRequired, true
+		e.Hint = "give a client certificate that the server trusts (tls.cert_file and tls.key_file)"
+		if len(c.hc.Net.ClientCertificates) > 0 {
+			e.Reason, e.Hint = ReasonTokenRejected, "renew the client certificate, or give one of an authority that the server trusts (tls.cert_file and tls.key_file)"
+		}
+		return e
+	}
 	if proxy, variable := netguard.ProxyFor(c.hc.Net, u); proxy != nil && f.Reason != ReasonProxyError && !strings.HasPrefix(f.Reason, "tls-") {
 		return c.proxyFailed(proxy, variable, e.Text)
 	}
 	return e
+}
+
+// clientCertificateAlerts are what a server ends a handshake with when it misses
+// a client certificate or refuses the one it got (RFC 8446, 6.2): its 401.
+var clientCertificateAlerts = []string{
+	"certificate required", "bad certificate", "unsupported certificate", "revoked certificate", "expired certificate",
+	"unknown certificate", "unknown certificate authority", "access denied",
+}
+
+func aboutClientCertificate(alert string) bool {
+	return slices.Contains(clientCertificateAlerts, alert)
 }
 
 func (c *httpConn) proxyFailed(proxy *url.URL, variable, what string) *Error {

@@ -352,6 +352,13 @@ func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 		c.hostRejected(e, resp)
 		return
 	}
+	if v, _, err := rawjson.Parse(body); err == nil && forbidden && len(e.Challenges) == 0 {
+		if said := lacksScope(v); said != nil {
+			e.Reason, e.Hint = said.Reason, said.Hint
+			e.Text += ", and says " + insufficientScope
+			return
+		}
+	}
 	switch {
 	case forbidden && !c.hasCredential() && len(e.Challenges) > 0:
 		e.Reason = ReasonAuthRequired

@@ -115,6 +115,9 @@ func readMessage(v rawjson.Value) (message, error) {
 		return malformed("it is %s, not an object", article(v.Kind()))
 	}
 	if version, ok := v.Get("jsonrpc").Text(); !ok || version != "2.0" {
+		if e := lacksScope(v); e != nil {
+			return message{}, e
+		}
 		return malformed(`"jsonrpc" is not "2.0"`)
 	}
 	m := message{id: v.Get("id")}
@@ -149,6 +152,23 @@ func readMessage(v rawjson.Value) (message, error) {
 		m.result = result
 	}
 	return m, nil
+}
+
+// insufficientScope is the error code of RFC 6750, section 3.1.
+const insufficientScope = "insufficient_scope"
+
+// lacksScope recognises an OAuth error about scopes that came without its
+// challenge, as some servers send it, even with status 200. Nil: it is none.
+func lacksScope(v rawjson.Value) *Error {
+	if code, _ := v.Get("error").Text(); code != insufficientScope {
+		return nil
+	}
+	e := &Error{Reason: ReasonInsufficientScope, Text: "the server says " + insufficientScope, Seen: true}
+	if scope, _ := v.Get("scope").Text(); scope != "" {
+		e.Text += ": " + quoteLater(scope)
+		e.Hint = "get a token with the scope " + quoteLater(scope)
+	}
+	return e
 }
 
 func readRPCError(v rawjson.Value) (*RPCError, bool) {

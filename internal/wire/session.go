@@ -249,6 +249,10 @@ func rpcFailure(method string, a *answer) *Error {
 		e.Reason = ReasonMissingCapability
 	case codeUnsupportedVersion:
 		e.Reason = ReasonVersionUnsupported
+	default:
+		if strings.Contains(a.rpcErr.Message, insufficientScope) { // a 403 in disguise
+			e.Reason = ReasonInsufficientScope
+		}
 	}
 	e.Text = fmt.Sprintf("%s was answered with error %d: %s", method, a.rpcErr.Code, a.rpcErr.Message)
 	return e
