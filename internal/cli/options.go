@@ -81,7 +81,7 @@ func (o *expectOptions) addThresholds(fs *pflag.FlagSet) {
 func (o *expectOptions) add(fs *pflag.FlagSet) {
 	o.addThresholds(fs)
 	grouped(fs, groupCheck, func() {
-		fs.Var(quantity{&o.minTokenDays}, "min-token-days", "degraded when the credential ends in fewer days, where it tells")
+		fs.Var(quantity{&o.minTokenDays}, "min-token-days", "degraded when a bearer token or client certificate ends in fewer days, where it tells")
 		fs.Var(list{&o.requireTools, typeList, nil}, "require-tool", "unhealthy without this tool (repeatable)")
 		fs.Var(list{&o.requireResources, "uri", nil}, "require-resource", "unhealthy without the resource of this URI (repeatable)")
 		fs.Var(list{&o.requirePrompts, typeList, nil}, "require-prompt", "unhealthy without this prompt (repeatable)")

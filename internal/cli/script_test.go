@@ -40,8 +40,25 @@ func params() testscript.Params {
 			"exits":  exits,
 			"serve":  serve,
 			"nobody": deadPort,
+			"login":  logsInAs,
+			"authority": func(ts *testscript.TestScript, _ bool, args []string) {
+				as := newAuthority()
+				ts.Defer(as.Close)
+				ts.Setenv(args[0], as.URL)
+				ts.Setenv("AWAY", as.away)
+				ts.Setenv("JWT", as.issue(20))
+			},
+			// taken NAME keeps a port and puts its number into a variable.
+			"taken": func(ts *testscript.TestScript, _ bool, args []string) {
+				l, err := net.Listen("tcp4", "127.0.0.1:0")
+				ts.Check(err)
+				ts.Defer(func() { l.Close() })
+				_, port, err := net.SplitHostPort(l.Addr().String())
+				ts.Check(err)
+				ts.Setenv(args[0], port)
+			},
 			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
-				text := strings.ReplaceAll(ts.ReadFile(args[0]), "@DEMO@", ts.Getenv("DEMO"))
+				text := regexp.MustCompile("@[A-Z]+@").ReplaceAllStringFunc(ts.ReadFile(args[0]), func(name string) string { return ts.Getenv(strings.Trim(name, "@")) })
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 			},
 			"await": func(ts *testscript.TestScript, _ bool, args []string) {

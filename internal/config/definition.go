@@ -101,7 +101,7 @@ type thresholds struct {
 	MaxTools     *int     `yaml:"max_tools" min:"0" max:"10000" doc:"Most tools the server should list."`
 	MinResources *int     `yaml:"min_resources" min:"0" max:"10000" doc:"Fewest resources the server should list."`
 	MinPrompts   *int     `yaml:"min_prompts" min:"0" max:"10000" doc:"Fewest prompts the server should list."`
-	MinTokenDays *int     `yaml:"min_token_days" min:"0" max:"3650" example:"14" doc:"Fewest days that the credential should last, where it tells: a token with an end, or a client certificate."`
+	MinTokenDays *int     `yaml:"min_token_days" min:"0" max:"3650" example:"14" doc:"Fewest days that the credential should last, where it tells: a bearer token with an end in it, or a client certificate. What mcp.oauth gets is renewed by checks and not judged."`
 }
 
 func (thresholds) about() (name, title string) { return "thresholds", "Thresholds" }

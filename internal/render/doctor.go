@@ -42,12 +42,14 @@ func (p *page) doctor(r *probe.Report, source string) {
 	p.steps(r, false)
 	p.summary(r)
 	p.dependencies(r)
+	p.chain(r.Chain)
 	p.exchanges(r)
 	p.timings(r)
 	p.advice(r)
 	p.reproduce(r)
 	p.revisions(r.Revisions)
 	p.certificate(r.Certificate)
+	p.credential(r.Credential)
 }
 
 // verdict is the outcome in one sentence.
@@ -59,6 +61,9 @@ func verdict(r *probe.Report) string {
 		return "a conforming client can use this server; " + plural(len(r.Notes), "remark") + " below."
 	case len(r.Checks) == 0:
 		return causeOf(r).String()
+	}
+	if broken := chainVerdict(r); broken != "" {
+		return broken
 	}
 	lead := map[probe.Status]string{
 		probe.StatusDegraded:      "a client can use this server, but",

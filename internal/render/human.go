@@ -59,7 +59,9 @@ func human(reports []*probe.Report, o Options) []byte {
 		p.notes(r.Notes)
 		p.revisions(r.Revisions)
 		if o.Verbose {
+			p.chain(r.Chain)
 			p.certificate(r.Certificate)
+			p.credential(r.Credential)
 		}
 	}
 	if len(reports) > 1 {
@@ -309,7 +311,7 @@ func (p *page) certificate(c *probe.Certificate) {
 	if len(c.Names) > 0 {
 		p.printf("    names:   %s\n", line(strings.Join(c.Names, ", ")))
 	}
-	p.printf("    expires: %s (%s)\n", c.NotAfter.UTC().Format("2006-01-02 15:04 MST"), days(c.DaysLeft))
+	p.printf("    expires: %s (%s)\n", ending(c.NotAfter), days(c.DaysLeft))
 }
 
 // tally is the last line over several targets: how many have which verdict.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -94,6 +95,12 @@ func junitSuiteOf(r *probe.Report) junitSuite {
 			junitProperty{"server", serverName(r.Server)},
 			junitProperty{"protocolVersion", name(r.Server.ProtocolVersion)})
 	}
+	if c := r.Credential; c != nil {
+		s.Properties = append(s.Properties, junitProperty{"credential", name(c.Kind)})
+		if c.ExpiresAt != nil {
+			s.Properties = append(s.Properties, junitProperty{"credentialExpiresAt", c.ExpiresAt.UTC().Format(time.RFC3339)})
+		}
+	}
 	for i := range r.Checks {
 		s.add(junitCaseOf(&r.Checks[i], s.Name))
 	}
@@ -105,6 +112,9 @@ func junitSuiteOf(r *probe.Report) junitSuite {
 		}, s.Name))
 	}
 	var notes strings.Builder
+	for _, g := range r.Chain {
+		fmt.Fprintf(&notes, "chain %s %s: %s\n", name(g.Name), name(g.Verdict), line(g.Text))
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&notes, "note %s: %s\n", name(string(n.Reason)), line(n.Text))
 	}

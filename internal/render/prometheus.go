@@ -99,6 +99,14 @@ func families() []family {
 			},
 		},
 		{
+			"mcpvigil_credential_expiry_timestamp_seconds", "When the credential of the check expires, in seconds since the epoch. Left out where that cannot be told.",
+			func(r *probe.Report, emit emitter) {
+				if c := r.Credential; c != nil && c.ExpiresAt != nil {
+					emit(float64(c.ExpiresAt.Unix()), "kind", c.Kind)
+				}
+			},
+		},
+		{
 			"mcpvigil_info", "Who the server says it is. Always 1.",
 			func(r *probe.Report, emit emitter) {
 				if r.Server != nil {
