@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -25,7 +26,11 @@ func main() {
 		os.Exit(2)
 	}
 	particulars := []byte(os.Getenv("MCP_CONFORMANCE_CONTEXT"))
-	report := check(os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), particulars)
+	report, err := run(os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), particulars)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	out := json.NewEncoder(os.Stdout)
 	out.SetIndent("", "  ")
 	if err := out.Encode(report); err != nil {
@@ -37,7 +42,14 @@ func main() {
 	}
 }
 
-// check runs the check of a scenario.
+func run(url, scenario string, particulars []byte) (*probe.Report, error) {
+	if strings.HasPrefix(scenario, "auth/") {
+		return checkLogin(context.Background(), url, scenario, particulars)
+	}
+	return check(url, scenario, particulars), nil
+}
+
+// check runs the check of a scenario that needs no login.
 func check(url, scenario string, particulars []byte) *probe.Report {
 	var o probe.Options
 	if run := calls(scenario, particulars); run != nil {
