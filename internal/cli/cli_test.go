@@ -192,7 +192,7 @@ func TestSplitCommand(t *testing.T) {
 
 func TestSplitCommandRunsNothing(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	_, _ = splitCommand("--stdio", "echo `touch " + mark + "` $(touch " + mark + ")")
+	_, _ = splitCommand("--stdio", "echo `touch "+mark+"` $(touch "+mark+")")
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("a command in the string was run")
 	}

@@ -93,7 +93,7 @@ func (a *app) runLogin(ctx context.Context, o *loginOptions, args []string) (int
 
 // loginTarget finds the target that the arguments name.
 func loginTarget(args []string) (*target.Target, error) {
-	file, name := "", ""
+	var file, name string
 	switch len(args) {
 	case 1:
 		name = args[0]

@@ -51,13 +51,13 @@ func visit(address, person string, follow bool) (string, error) {
 	return resp.Header.Get("Location"), nil
 }
 
-// logsIn PERSON CODE ARGS... runs mcpvigil login while somebody sits at it, and
+// logsInAs is the command login PERSON CODE ARGS...: it runs mcpvigil login while somebody sits at it, and
 // leaves login.out and login.err.
 func logsInAs(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: login PERSON CODE ARG...")
 	}
-	cmd := exec.Command("mcpvigil", append([]string{"login"}, args[2:]...)...) //nolint:noctx // bounded by its --timeout
+	cmd := exec.Command("mcpvigil", append([]string{"login"}, args[2:]...)...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "GORACE", "SystemRoot", "TMPDIR", "MCPVIGIL_TIMEOUT"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))

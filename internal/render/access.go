@@ -31,6 +31,12 @@ func brokenRung(r *probe.Report) *probe.Rung {
 	return nil
 }
 
+// audited tells a report on the discovery chain alone: nothing was opened.
+func audited(r *probe.Report) bool {
+	opened := r.Result(probe.StepInitialize)
+	return r.Chain != nil && opened != nil && opened.Skipped && opened.Passed
+}
+
 // chainVerdict names the broken rung of the chain in a sentence and its repair
 // in another, when it is the login that keeps the check out. Else it is empty.
 func chainVerdict(r *probe.Report) string {
@@ -86,7 +92,7 @@ func (p *page) chain(rungs []probe.Rung) {
 			p.printf("%s%s\n", indent, p.colour(dim, line(g.URL)))
 		}
 		if g.Reason != "" {
-			p.printf("%s%s\n", indent, p.why(&probe.Result{Status: rungStatus(g.Verdict), Reason: g.Reason}))
+			p.printf("%s%s: %s\n", indent, name(g.Verdict), name(string(g.Reason)))
 		}
 		if g.Hint != "" {
 			p.printf("%s%s %s\n", indent, p.colour(bold, "->"), line(g.Hint))
@@ -107,16 +113,6 @@ func (p *page) sign(verdict string) string {
 		return p.colour(yellow, "????")
 	}
 	return p.colour(dim, "SKIP")
-}
-
-func rungStatus(verdict string) probe.Status {
-	switch verdict {
-	case rungFailed:
-		return probe.StatusUnhealthy
-	case rungUnknown:
-		return probe.StatusUnknown
-	}
-	return probe.StatusDegraded
 }
 
 func (p *page) credential(c *probe.Credential) {

@@ -54,11 +54,15 @@ func (p *page) doctor(r *probe.Report, source string) {
 
 // verdict is the outcome in one sentence.
 func verdict(r *probe.Report) string {
+	well := "a conforming client can use this server"
+	if audited(r) {
+		well = "a new client can find out where to log in"
+	}
 	switch {
 	case r.Status == probe.StatusHealthy && len(r.Notes) == 0:
-		return "a conforming client can use this server."
+		return well + "."
 	case r.Status == probe.StatusHealthy:
-		return "a conforming client can use this server; " + plural(len(r.Notes), "remark") + " below."
+		return well + "; " + plural(len(r.Notes), "remark") + " below."
 	case len(r.Checks) == 0:
 		return causeOf(r).String()
 	}
@@ -212,6 +216,9 @@ func (p *page) advice(r *probe.Report) {
 			seen[it] = true
 			items = append(items, it)
 		}
+	}
+	if g := brokenRung(r); g != nil && !slices.ContainsFunc(r.Checks, func(c probe.Result) bool { return c.Reason == g.Reason }) {
+		add(name(g.Name)+": "+name(string(g.Reason)), g.Hint)
 	}
 	for i := range r.Checks {
 		if c := &r.Checks[i]; !c.Skipped && c.Status != probe.StatusHealthy {
