@@ -408,15 +408,32 @@ func (r *run) judgeCredential() bool {
 	return true
 }
 
+// madeUp is a credential that nobody can have issued.
+const madeUp = "mcpvigil-made-this-up"
+
 // proveCredential notes a credential that opens nothing: the server lists the
-// same without it.
+// same without it, or with any other.
 func (r *run) proveCredential(ctx context.Context) {
 	if r.session == nil || !hasCredential(r.t) || r.t.TLS.CertFile != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.budgets.of(target.Authentication), errStep)
 	defer cancel()
-	if status, _, _ := wire.AskAnonymously(ctx, r.peer, r.config); status == 200 {
+	status, _, err := wire.AskAnonymously(ctx, r.peer, r.config)
+	if err == nil && status == http.StatusOK {
 		r.log.Note(string(reasonNotProven), "the server opens and lists without the credential too, so this check does not prove it", "")
+		return
+	}
+	other := http.Header{}
+	for _, h := range r.t.Headers {
+		if credentialHeader.MatchString(h.Name) {
+			other.Set(h.Name, h.Prefix+madeUp)
+		}
+	}
+	if r.t.OAuth != nil {
+		other.Set("Authorization", "Bearer "+madeUp)
+	}
+	if status, _, err = wire.AskWith(ctx, r.peer, r.config, other); err == nil && status == http.StatusOK {
+		r.log.Note(string(reasonNotProven), "the server opens and lists with a made-up credential too, so this check does not prove the configured one", "let the server verify what it is sent")
 	}
 }

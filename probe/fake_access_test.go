@@ -33,6 +33,8 @@ type login struct {
 	token func(form url.Values) (status int, body string)
 	// refuse overrides the answer to a request that is not let in.
 	refuse fakemcp.Handler
+	// sse serves the HTTP+SSE transport, at /sse.
+	sse bool
 	// anybody lets everything in; good are tokens that are let in beside opens-N.
 	anybody bool
 	good    []string
@@ -83,18 +85,26 @@ const pkce = `"code_challenge_methods_supported":["S256"]`
 func (l *login) start(t *testing.T) *login {
 	t.Helper()
 	l.t = t
+	at := resourcePath + "/mcp"
+	if l.sse {
+		at = resourcePath + "/sse"
+	}
 	if l.challenge == "" {
-		l.challenge = `Bearer resource_metadata="$MCP` + resourcePath + `/mcp"`
+		l.challenge = `Bearer resource_metadata="$MCP` + at + `"`
 	}
 	if l.resource == nil {
-		l.resource = map[string]string{resourcePath + "/mcp": resourceDoc("$ENDPOINT", "$AS")}
+		l.resource = map[string]string{at: resourceDoc("$ENDPOINT", "$AS")}
 	}
 	if l.server == nil {
 		l.server = map[string]string{serverPath: serverDoc("$AS", pkce, cimd)}
 	}
 	l.as = httptest.NewServer(http.HandlerFunc(l.serveAS))
 	t.Cleanup(l.as.Close)
-	l.mcp = fakemcp.New(t, l.cfg)
+	if l.sse {
+		l.mcp = fakemcp.NewSSE(t, l.cfg)
+	} else {
+		l.mcp = fakemcp.New(t, l.cfg)
+	}
 	l.mcp.Allow(fakemcp.RuleGet)
 	l.mcp.OnHTTP("GET", l.serveDocument)
 	l.mcp.OnHTTP("POST", fakemcp.When(func(x *fakemcp.Exchange) bool { return !l.letsIn(x) }, l.refusal))
@@ -143,6 +153,10 @@ func (l *login) fill(s string) string {
 
 func (l *login) serveDocument(x *fakemcp.Exchange) {
 	if x.Path == l.plainPath() {
+		if l.sse && !l.letsIn(x) {
+			l.refusal(x)
+			return
+		}
 		x.Default()
 		return
 	}

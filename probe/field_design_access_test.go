@@ -205,6 +205,37 @@ func TestDesignRefusedToken(t *testing.T) {
 			t.Errorf("the call was sent %d times", n)
 		}
 	})
+	t.Run("notification", func(t *testing.T) {
+		l := (&login{}).start(t)
+		l.mcp.On("notifications/initialized", revoked(l))
+		verify(t, check(t, l.machine(), probe.Options{}), want{})
+		if n := len(l.forms()); n != 2 {
+			t.Errorf("%d tokens", n)
+		}
+	})
+	for _, at := range []string{"GET", "initialize", "tools/list"} {
+		t.Run("HTTP+SSE, "+at, func(t *testing.T) {
+			l := (&login{sse: true}).start(t)
+			l.mcp.On(at, revoked(l))
+			if at == "GET" {
+				l.mcp.OnPath("/sse", revoked(l))
+			}
+			verify(t, check(t, l.machine(), probe.Options{}), want{})
+			if n := len(l.forms()); n != 2 {
+				t.Errorf("%d tokens", n)
+			}
+		})
+	}
+	t.Run("HTTP+SSE, call", func(t *testing.T) {
+		l := (&login{sse: true, cfg: fakemcp.Config{Tools: safe.Tools, Callable: true}}).start(t)
+		l.mcp.On("tools/call", revoked(l))
+		tgt := l.machine()
+		tgt.Call = call
+		verify(t, check(t, tgt, probe.Options{}), want{status: probe.StatusMisconfigured, step: probe.StepCall, reason: "token-rejected"})
+		if n := l.mcp.Count("tools/call"); n != 1 {
+			t.Errorf("the call was sent %d times", n)
+		}
+	})
 	t.Run("header", func(t *testing.T) {
 		l := (&login{cfg: safe}).start(t)
 		l.mcp.On("tools/list", func(x *fakemcp.Exchange) { l.refusal(x) })
@@ -372,9 +403,32 @@ func TestDesignCredentialNotProven(t *testing.T) {
 		verify(t, check(t, l.plain(), diagnose), want{})
 		verify(t, check(t, l.machine(), diagnose), want{notes: []probe.Reason{"credential-not-proven"}})
 	})
+	t.Run("any token will do", func(t *testing.T) {
+		l := (&login{}).start(t)
+		l.mcp.OnHTTP("POST", fakemcp.When(func(x *fakemcp.Exchange) bool { return x.Header.Get("Authorization") == "" }, func(x *fakemcp.Exchange) { l.refusal(x) }))
+		r := check(t, l.bearer("whatever-it-is"), diagnose)
+		verify(t, r, want{notes: []probe.Reason{"credential-not-proven"}})
+		contains(t, "the note", note(t, r, "credential-not-proven").Text, "made-up")
+		verify(t, check(t, l.machine(), diagnose), want{notes: []probe.Reason{"credential-not-proven"}})
+		verify(t, check(t, l.bearer("whatever-it-is"), probe.Options{}), want{})
+	})
+	t.Run("any key will do", func(t *testing.T) {
+		l := (&login{}).start(t)
+		l.mcp.OnHTTP("POST", fakemcp.When(func(x *fakemcp.Exchange) bool { return x.Header.Get("X-Api-Key") == "" }, func(x *fakemcp.Exchange) { l.refusal(x) }))
+		tgt := l.plain()
+		tgt.Headers = []target.Header{{Name: "X-API-Key", Value: target.Literal("whatever-it-is")}}
+		verify(t, check(t, tgt, diagnose), want{notes: []probe.Reason{"credential-not-proven"}})
+	})
+	t.Run("proven", func(t *testing.T) {
+		l := (&login{}).start(t)
+		verify(t, check(t, l.bearer("opens-it"), diagnose), want{})
+		verify(t, check(t, l.machine(), diagnose), want{})
+	})
 	t.Run("the list is guarded", func(t *testing.T) {
 		l := (&login{anybody: true}).start(t)
-		l.mcp.On("tools/list", fakemcp.When(func(x *fakemcp.Exchange) bool { return x.Header.Get("Authorization") == "" }, func(x *fakemcp.Exchange) { l.refusal(x) }))
+		l.mcp.On("tools/list", fakemcp.When(func(x *fakemcp.Exchange) bool {
+			return !strings.HasPrefix(x.Header.Get("Authorization"), "Bearer whatever")
+		}, func(x *fakemcp.Exchange) { l.refusal(x) }))
 		verify(t, check(t, l.bearer("whatever-it-is"), diagnose), want{})
 	})
 	t.Run("strangers get a page", func(t *testing.T) {
@@ -387,6 +441,28 @@ func TestDesignCredentialNotProven(t *testing.T) {
 		tgt.Headers = []target.Header{{Name: "X-Tenant", Value: target.Literal("acme")}}
 		verify(t, check(t, tgt, diagnose), want{})
 	})
+}
+
+// Whether a server can be reached has nothing to do with its login.
+func TestDesignReachabilityNeedsNoToken(t *testing.T) {
+	t.Parallel()
+	l := (&login{}).start(t)
+	l.mcp.Allow(fakemcp.RuleHead)
+	l.as.Close()
+	for name, tgt := range map[string]*target.Target{"login": l.machine(), "audit": l.audit()} {
+		r := probe.Ping(t.Context(), tgt, probe.Options{})
+		verify(t, r, want{})
+		if t.Failed() {
+			t.Fatalf("ping of a target in mode %s", name)
+		}
+	}
+	tgt := l.machine()
+	tgt.HeadReachability = true
+	r := check(t, tgt, probe.Options{})
+	verify(t, r, want{status: probe.StatusUnknown, step: probe.StepAuthentication, reason: "server-unavailable"})
+	if !step(t, r, probe.StepConnect).Passed {
+		t.Error("a server whose login is down cannot be reached")
+	}
 }
 
 func TestDesignMinTokenDays(t *testing.T) {
@@ -615,11 +691,11 @@ func TestDesignSecretsInNoReport(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte(clientID + ":" + clientSecret)), url.QueryEscape(key),
 	}
 	everything := func(x *fakemcp.Exchange) string {
-		var b strings.Builder
+		said := "X-Api-Key: " + x.Header.Get("X-Api-Key") + "; Authorization: " + x.Header.Get("Authorization")
 		for name, values := range x.Header {
-			b.WriteString(name + ": " + strings.Join(values, ", ") + "; ")
+			said += "; " + name + ": " + strings.Join(values, ", ")
 		}
-		return b.String()
+		return said
 	}
 	text := func(x *fakemcp.Exchange) string { data, _ := json.Marshal(everything(x)); return string(data) }
 	reflections := map[string]func(l *login){

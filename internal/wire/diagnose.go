@@ -44,13 +44,18 @@ func Head(ctx context.Context, hc HTTPConfig, cfg Config) (status int, err error
 // says that it was not refused. Whatever else kept the server from listing is an
 // error, and status 0: it says nothing about credentials.
 func AskAnonymously(ctx context.Context, p Peer, cfg Config) (status int, challenges []string, err error) {
+	return AskWith(ctx, p, cfg, nil)
+}
+
+// AskWith is AskAnonymously with a credential in place of the peer's own.
+func AskWith(ctx context.Context, p Peer, cfg Config, credential http.Header) (status int, challenges []string, err error) {
 	cfg.Pin, cfg.Log = "", NewLog(cfg.Redact)
 	switch hc := p.(type) {
 	case HTTPConfig:
-		hc.Header, hc.Credential, hc.Authorize = nil, false, nil
+		hc.Header, hc.Credential, hc.Authorize = credential, credential != nil, nil
 		p = hc
 	case SSEConfig:
-		hc.Header, hc.Credential, hc.Authorize = nil, false, nil
+		hc.Header, hc.Credential, hc.Authorize = credential, credential != nil, nil
 		p = hc
 	}
 	s, err := Open(ctx, p, cfg)
@@ -69,7 +74,7 @@ func AskAnonymously(ctx context.Context, p Peer, cfg Config) (status int, challe
 		return 0, nil, err
 	}
 	switch e.Reason {
-	case ReasonAuthRequired, ReasonForbidden, ReasonInsufficientScope:
+	case ReasonAuthRequired, ReasonTokenRejected, ReasonForbidden, ReasonInsufficientScope:
 	case ReasonHTTPStatus, ReasonRPCError:
 		if e.HTTPStatus != http.StatusBadRequest { // how some refuse a request without a token
 			return 0, nil, err

@@ -125,7 +125,7 @@ func (c *httpConn) close(ctx context.Context) {
 // exchange posts r and reads its answer.
 func (c *httpConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	a, err := c.attempt(ctx, r, "gzip")
-	if ReasonOf(err) == ReasonTokenRejected && c.hc.Authorize != nil && c.hc.Authorize.Refused() && !r.once {
+	if c.anotherToken(err) && !r.once {
 		a, err = c.attempt(ctx, r, "gzip")
 	}
 	if ReasonOf(err) != ReasonTruncatedBody || r.once || r.method == methodInitialize {
@@ -139,6 +139,12 @@ func (c *httpConn) exchange(ctx context.Context, r *request) (*answer, error) {
 		e.Hint = "the same request without compression worked: something on the way compresses the answer and keeps the length of the plain text; turn compression off there, or let it set the length"
 	}
 	return nil, err
+}
+
+// anotherToken reports whether err is the refusal of a token in whose place
+// another may be had, and gives that one back.
+func (c *httpConn) anotherToken(err error) bool {
+	return ReasonOf(err) == ReasonTokenRejected && c.hc.Authorize != nil && c.hc.Authorize.Refused()
 }
 
 // attempt is one exchange with one content coding.
@@ -439,6 +445,14 @@ func mediaType(h http.Header) string {
 // notify posts a notification. The specification wants 202 without a body; a
 // body is never read as an answer.
 func (c *httpConn) notify(ctx context.Context, r *request) error {
+	err := c.notifyOnce(ctx, r)
+	if c.anotherToken(err) {
+		err = c.notifyOnce(ctx, r)
+	}
+	return err
+}
+
+func (c *httpConn) notifyOnce(ctx context.Context, r *request) error {
 	resp, x, err := c.post(ctx, r, "gzip")
 	if err != nil {
 		return err

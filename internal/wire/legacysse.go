@@ -49,6 +49,10 @@ func (c *sseConn) openStream(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
 	resp, x, err := c.get(ctx, streamCtx)
+	if c.anotherToken(err) {
+		c.finish(x, err)
+		resp, x, err = c.get(ctx, streamCtx)
+	}
 	if err != nil {
 		c.finish(x, err)
 		return err
@@ -214,6 +218,14 @@ func (c *sseConn) notify(ctx context.Context, r *request) error { return c.postM
 
 // postMessage sends a message to the endpoint. Any 2xx accepts it.
 func (c *sseConn) postMessage(ctx context.Context, r *request) error {
+	err := c.postOnce(ctx, r)
+	if c.anotherToken(err) && !r.once {
+		err = c.postOnce(ctx, r)
+	}
+	return err
+}
+
+func (c *sseConn) postOnce(ctx context.Context, r *request) error {
 	resp, x, err := c.send(ctx, http.MethodPost, c.messages, r.header, r.body, r)
 	if err == nil {
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
