@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -169,7 +170,11 @@ func problems(targets []*target.Target) []*target.Problem {
 	var out []*target.Problem
 	for _, t := range targets {
 		if p := t.Validate(); p != nil {
-			out = append(out, &target.Problem{Reason: p.Reason, Text: t.Label() + ": " + p.Text, Hint: p.Hint})
+			text := p.Text
+			if label := t.Label(); !strings.Contains(text, label) {
+				text = label + ": " + text
+			}
+			out = append(out, &target.Problem{Reason: p.Reason, Text: text, Hint: p.Hint})
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func causeOf(r *probe.Report) cause {
 		if c.Name != probe.StepDependencies {
 			return out
 		}
-		if d := guilty(r); d != nil && !strings.Contains(out.Message, dependencyCause(d)) {
+		if d := guilty(r); d != nil && !strings.Contains(out.Message, causeOf(reportOf(d)).Message) {
 			out.Message += "; " + dependencyCause(d)
 		}
 		return out

@@ -259,7 +259,7 @@ func (p *page) dependencySteps(d *probe.DependencyResult) {
 		} else {
 			p.printf("      %s: %s\n", name(c.Name), line(c.Message))
 		}
-		p.trouble("        ", c, true)
+		p.trouble("        ", c, !p.whole)
 	}
 	if !told {
 		p.printf("      %s\n", causeOf(r))

@@ -315,7 +315,10 @@ func TestVerdictIsToldByEveryView(t *testing.T) {
 			for view, write := range map[string]func(w io.Writer) error{
 				"human":  func(w io.Writer) error { return Reports(w, Human, []*probe.Report{r}, Options{}) },
 				"doctor": func(w io.Writer) error { return Doctor(w, []*probe.Report{r}, Options{}) },
-				"nagios": func(w io.Writer) error { _, err := io.WriteString(w, Plugin("CRITICAL", []*probe.Report{r})); return err },
+				"nagios": func(w io.Writer) error {
+					_, err := io.WriteString(w, Plugin("CRITICAL", []*probe.Report{r}))
+					return err
+				},
 			} {
 				var b bytes.Buffer
 				if err := write(&b); err != nil {
@@ -341,7 +344,10 @@ func TestDependencyShowsItsSteps(t *testing.T) {
 	if err := Reports(&b, Human, []*probe.Report{standing(silent(), true)}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"process-ended (TRANSPORT_ERROR)", "hint: run it by hand", "| line 7"} {
+	if err := Doctor(&b, []*probe.Report{standing(silent(), true)}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"process-ended (TRANSPORT_ERROR)", "hint: run it by hand", "| line 7", "1. files: connect: process-ended\n       -> run it by hand"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the dependency does not say %q:\n%s", want, b.String())
 		}
@@ -372,8 +378,8 @@ func TestPlugin(t *testing.T) {
 	few := degraded()
 	few.Checks[2].Message = "2 tools | fewer than 3"
 	for want, got := range map[string]string{
-		"OK - 5/5 steps passed, 5 tools, 2 resources, 1 prompt | total=108ms connect=12ms initialize=45ms tools=28ms resources=15ms prompts=8ms":   Plugin("OK", []*probe.Report{healthy()}),
-		"WARNING - tools: 2 tools / fewer than 3 | total=108ms connect=31ms initialize=0.4ms tools=17ms latency=12345ms":                           Plugin("WARNING", []*probe.Report{few}),
+		"OK - 5/5 steps passed, 5 tools, 2 resources, 1 prompt | total=108ms connect=12ms initialize=45ms tools=28ms resources=15ms prompts=8ms":    Plugin("OK", []*probe.Report{healthy()}),
+		"WARNING - tools: 2 tools / fewer than 3 | total=108ms connect=31ms initialize=0.4ms tools=17ms latency=12345ms":                            Plugin("WARNING", []*probe.Report{few}),
 		"CRITICAL - 2 of 3 targets not healthy; dead: connect: connection refused by 127.0.0.1:9 | 'node ./server.js'=108ms search=108ms dead=41ms": Plugin("CRITICAL", []*probe.Report{healthy(), few, unhealthy()}),
 		"OK - 2 targets are healthy | 'node ./server.js'=108ms 'node ./server.js (2)'=108ms":                                                        Plugin("OK", []*probe.Report{healthy(), healthy()}),
 	} {
