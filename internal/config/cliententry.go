@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -19,8 +20,11 @@ type entryReader struct {
 	path, name, project string
 	client              client
 	lookup              func(string) (string, bool)
+	places              places
 	entry               map[string]any
 	t                   *target.Target
+	// read names the member that is looked at, for the place of a problem.
+	read []string
 }
 
 func (r *entryReader) server(raw any) ClientServer {
@@ -43,20 +47,30 @@ func (r *entryReader) server(raw any) ClientServer {
 	return out
 }
 
-// problem keeps the first problem of an entry.
+// problem keeps the first problem of an entry, with the place of what was read
+// last.
 func (r *entryReader) problem(reason, text, hint string) {
 	if r.t.Problem == nil {
-		r.t.Problem = &target.Problem{Reason: reason, Text: fmt.Sprintf("%s: server %q: %s", r.path, r.name, text), Hint: hint}
+		r.t.Problem = &target.Problem{Reason: reason, Text: r.where() + ": " + r.about(text), Hint: hint}
 	}
+}
+
+func (r *entryReader) about(text string) string {
+	return "server " + quoteKey(r.name) + ": " + text
+}
+
+func (r *entryReader) where() string {
+	return r.places.of(append([]string{r.name}, r.read...)...).in(r.path)
 }
 
 func (r *entryReader) invalid(text, hint string) { r.problem(ReasonInvalidEntry, text, hint) }
 
 func (r *entryReader) wrongType(key, want string) {
-	r.invalid(fmt.Sprintf("%q must be %s", key, want), "correct the entry in "+r.client.name+"'s configuration")
+	r.invalid(fmt.Sprintf("%q must be %s", key, want), "correct the entry in "+r.client.owner()+" configuration")
 }
 
 func (r *entryReader) text(key string) string {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return ""
@@ -69,6 +83,7 @@ func (r *entryReader) text(key string) string {
 }
 
 func (r *entryReader) flag(key string, unset bool) bool {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return unset
@@ -82,6 +97,7 @@ func (r *entryReader) flag(key string, unset bool) bool {
 }
 
 func (r *entryReader) list(key string) []string {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return nil
@@ -102,6 +118,7 @@ func (r *entryReader) list(key string) []string {
 
 // table returns an object of strings with its names in order.
 func (r *entryReader) table(key string) (names []string, values map[string]string) {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return nil, nil
@@ -122,6 +139,7 @@ func (r *entryReader) table(key string) (names []string, values map[string]strin
 }
 
 func (r *entryReader) seconds(key string, unit time.Duration) time.Duration {
+	r.read = []string{key}
 	var v float64
 	switch n := r.entry[key].(type) {
 	case nil:
@@ -155,6 +173,7 @@ func (r *entryReader) nestedCommand() {
 func (r *entryReader) program() {
 	r.t.Transport = target.Stdio
 	if kind := r.text("type"); kind != "" && kind != "stdio" && kind != "local" {
+		r.read = []string{"type"}
 		r.invalid(fmt.Sprintf("it has a command, but its type is %s", quoteKey(kind)), "set type to stdio, or replace command by url")
 	}
 	c := &target.Command{}
@@ -176,6 +195,7 @@ func (r *entryReader) program() {
 	}
 	names, values := r.table("env")
 	for _, name := range names {
+		r.read = []string{"env", name}
 		_, value := r.secret("", values[name])
 		r.setEnv(c, name, value)
 	}
@@ -262,7 +282,15 @@ func (r *entryReader) remote() {
 		break
 	}
 	if address == "" {
-		r.invalid("it has neither a command nor a url", "add one of them in "+r.client.name+"'s configuration")
+		r.read = nil
+		hint := "add one of them in " + r.client.owner() + " configuration"
+		for _, name := range r.misspelt() {
+			if meant := r.meant(name); meant == "command" || meant == "url" {
+				r.read, hint = []string{name}, "did you mean "+strconv.Quote(meant)+" by "+quoteKey(name)+"?"
+				break
+			}
+		}
+		r.invalid("it has neither a command nor a url", hint)
 	}
 	r.t.Endpoint = address
 	r.t.Transport = r.remoteTransport(kind)
@@ -272,6 +300,7 @@ func (r *entryReader) remote() {
 	for _, key := range []string{"headers", "http_headers"} {
 		names, values := r.table(key)
 		for _, name := range names {
+			r.read = []string{key, name}
 			prefix, value := r.secret(name, values[name])
 			if !value.IsZero() {
 				r.t.Headers = append(r.t.Headers, target.Header{Name: name, Prefix: prefix, Value: value})
@@ -280,6 +309,7 @@ func (r *entryReader) remote() {
 	}
 	names, values := r.table("env_http_headers")
 	for _, name := range names {
+		r.read = []string{"env_http_headers", name}
 		r.t.Headers = append(r.t.Headers, target.Header{Name: name, Value: r.variable(values[name])})
 	}
 }

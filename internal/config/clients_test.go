@@ -87,11 +87,11 @@ var clientCases = []struct {
 	}`, []string{
 		`github | stdio | docker ["run" "-i" "-e" "GITHUB_TOKEN=s3cr3t-value-in-the-file" "ghcr.io/x"] | GITHUB_TOKEN=<a literal value> | shown ["run" "-i" "-e" "GITHUB_TOKEN=***" "ghcr.io/x"]`,
 		`literal | stdio | ${NOT_REPLACED} []`,
-		`broken | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "broken": "args" must be a list of strings`,
-		`worse | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "worse": the entry must be an object`,
-		`env | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "env": "env" must be an object of strings`,
-		`none | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "none": it has neither a command nor a url`,
-		`odd | http | wss://x | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "odd": its type "websocket" is not one that mcpvigil knows`,
+		`broken | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json:7:39: server "broken": "args" must be a list of strings`,
+		`worse | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json:8:13: server "worse": the entry must be an object`,
+		`env | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json:9:35: server "env": "env" must be an object of strings`,
+		`none | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json:10:12: server "none": it has neither a command nor a url`,
+		`odd | http | wss://x | ! invalid-entry: DIR/Claude/claude_desktop_config.json:11:20: server "odd": its type "websocket" is not one that mcpvigil knows`,
 	}},
 	{".claude.json", "Claude Code", `{
 		"numStartups": 5,
@@ -105,7 +105,7 @@ var clientCases = []struct {
 		}
 	}`, []string{
 		`linear | sse | https://mcp.linear.app/sse`,
-		`db | stdio | project=/src/app | npx ["-y" "db" "--url=postgres://u:s3cr3t@h/d"] | in /src/app | MODE=<a literal value> | PGPASSWORD=<environment variable PGPASSWORD> | shown ["-y" "db" "--url=${DB_URL}"] | ! missing-variable: DIR/.claude.json: server "db": environment variable PGPASSWORD is not set`,
+		`db | stdio | project=/src/app | npx ["-y" "db" "--url=postgres://u:s3cr3t@h/d"] | in /src/app | MODE=<a literal value> | PGPASSWORD=<environment variable PGPASSWORD> | shown ["-y" "db" "--url=${DB_URL}"] | ! missing-variable: DIR/.claude.json:6:121: server "db": environment variable PGPASSWORD is not set`,
 		`api | http | project=/src/app | https://api.example/mcp | Authorization: Bearer <environment variable API_KEY> | X-Other: <a literal value>`,
 	}},
 	{"repo/.mcp.json", "Claude Code", `{"mcpServers": {"a": {"command": "./run.sh"}}}`, []string{
@@ -127,7 +127,7 @@ var clientCases = []struct {
 			"fetch": {"type": "stdio", "command": "uvx", "args": ["mcp-server-fetch", "${env:API_KEY}"], "dev": {"watch": "x"}}
 		}
 	}`, []string{
-		`gh | http | https://api.githubcopilot.com/mcp/ | Authorization: Bearer <environment variable INPUT_API_KEY> | ! missing-variable: DIR/repo/.vscode/mcp.json: server "gh": environment variable INPUT_API_KEY is not set`,
+		`gh | http | https://api.githubcopilot.com/mcp/ | Authorization: Bearer <environment variable INPUT_API_KEY> | ! missing-variable: DIR/repo/.vscode/mcp.json:4:101: server "gh": environment variable INPUT_API_KEY is not set`,
 		`fetch | stdio | uvx ["mcp-server-fetch" "k"] | in DIR/repo | shown ["mcp-server-fetch" "${API_KEY}"]`,
 	}},
 	{"Code/User/settings.json", "VS Code", `{"editor.x": 1, /* c */ "mcp": {"servers": {"a": {"command": "x"}}}}`, []string{`a | stdio | x []`}},
@@ -155,7 +155,7 @@ enabled = false
 [mcp_servers.bad]
 command = ["x"]
 `, []string{
-		`bad | stdio |  [] | ! invalid-entry: DIR/.codex/config.toml: server "bad": "command" must be a string`,
+		`bad | stdio |  [] | ! invalid-entry: DIR/.codex/config.toml:18:1: server "bad": "command" must be a string`,
 		`docs | stdio | npx ["-y" "docs"] | in /w | API_KEY=<environment variable API_KEY> | KEY=<a literal value> | startup 20.5s`,
 		`figma | http | disabled | https://mcp.figma.example/mcp | Authorization: Bearer <environment variable API_KEY> | X-Region: <a literal value> | X-Api: <environment variable API_KEY>`,
 	}},
@@ -166,7 +166,7 @@ command = ["x"]
 	}}`, []string{
 		`h | http | https://g.example/mcp | Authorization: Bearer <environment variable API_KEY>`,
 		`s | sse | https://g.example/events`,
-		`c | stdio |  ["$$"] | in /g | ! missing-variable: DIR/.gemini/settings.json: server "c": environment variable RUN is not set`,
+		`c | stdio |  ["$$"] | in /g | ! missing-variable: DIR/.gemini/settings.json:4:20: server "c": environment variable RUN is not set`,
 	}},
 	{"zed/settings.json", "Zed", `{"context_servers": {
 		"old": {"source": "custom", "command": {"path": "p", "args": ["a"], "env": {"K": "` + secret + `"}}},
@@ -175,7 +175,7 @@ command = ["x"]
 	{"cline_mcp_settings.json", "Cline", `{"mcpServers": {"r": {"type": "streamableHttp", "url": "https://r.example/sse", "autoApprove": []}}}`, []string{`r | http | https://r.example/sse`}},
 	{"anything.json", "MCP client", `{"mcpServers": {"a": {"url": "https://u:` + secret + `@x.example/mcp?api_key=` + secret + `&b=1"}, "b": {"type": "stdio", "url": "https://x"}}}`, []string{
 		`a | http | https://u:` + secret + `@x.example/mcp?api_key=` + secret + `&b=1`,
-		`b | http | https://x | ! invalid-entry: DIR/anything.json: server "b": its type is stdio, but it has no command`,
+		`b | http | https://x | ! invalid-entry: DIR/anything.json:1:134: server "b": its type is stdio, but it has no command`,
 	}},
 }
 
@@ -213,10 +213,10 @@ func TestReadClientsRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"a.json": {`{"mcpServers": {"a": ` + secret, " is not valid JSON at line 1, column 22"},
-		"b.json": {`{"mcpServers": []}`, `: "mcpServers" must be an object with one member a server`},
+		"b.json": {`{"mcpServers": []}`, `:1:16: "mcpServers" must be an object with one member a server`},
 		"c.json": {strings.Repeat(`{"a":`, 2000), " is nested more than 1000 deep"},
 		"d.toml": {"a = " + secret, " is neither JSON nor valid TOML at line 1, column 5"},
-		"e.toml": {"mcp_servers = 5", ": mcp_servers must be a table with one entry a server"},
+		"e.toml": {"mcp_servers = 5", ":1:1: mcp_servers must be a table with one entry a server"},
 	} {
 		path := writeFile(t, dir, name, c.text)
 		_, err := ReadClients(path)
@@ -231,6 +231,46 @@ func TestReadClientsRefuses(t *testing.T) {
 	}
 	if _, err := ReadClients(filepath.Join(dir, "absent")); err == nil || !strings.Contains(err.Error(), "does not exist; check the path") {
 		t.Error(err)
+	}
+}
+
+// TestClientPlaces: problems and warnings say where they are, in every way a
+// file may be written.
+func TestClientPlaces(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"bom.json":  {"\xef\xbb\xbf\n\n{ /* ü */ \"mcpServers\": {\"a\": {\"command\": 5}}}", `3:43: server "a": "command" must be a string`},
+		"crlf.json": {"{\r\n  \"mcpServers\": {\r\n    \"ü\": {\"env\": {\"A\": \"${GONE}\"}, \"command\": \"x\"}\r\n}}", `3:24: server "\u00fc": environment variable GONE is not set`},
+		"typo.json": {`{"mcpServers": {"a": {"comand": "x"}}}`, `1:33: server "a": it has neither a command nor a url (did you mean "command" by "comand"?); 1:33: server "a": unknown member "comand"; did you mean "command"?`},
+		"none.json": {`{"mcpServers": {"a": {}}}`, `1:22: server "a": it has neither a command nor a url (add one of them in an MCP client's configuration)`},
+		"more.json": {
+			`{"mcpServers": {"a": {"url": "https://x.example", "header": {}, "Environment": {}, "environment": {}, "timeout": 5, "x-own": 1}}}`,
+			`; 1:80: server "a": unknown member "Environment"; did you mean "env"?; 1:99: server "a": unknown member "environment"; did you mean "env"?; 1:61: server "a": unknown member "header"; did you mean "headers"?`,
+		},
+		"off.json":     {`{"mcpServers": {"a": {"disabled": true, "comand": "x", "command": "x"}}}`, ``},
+		"program.json": {`{"mcpServers": {"a": {"command": "npx -y server", "cwd": "/"}}}`, `; 1:34: server "a": command "npx -y server" is not found; it has spaces in it, and no shell splits it; write the program alone, and what follows it into args`},
+		"a.toml":       {"[mcp_servers.a]\ncommand = 'gone'\ncwd = '/none/of it'\n", `; 3:1: server "a": directory "/none/of it" does not exist; create it, or change the path; 2:1: server "a": command "gone" is not on PATH; install it, or give its path`},
+		"inline.toml":  {"mcp_servers.a = { url = 'https://x.example', bearer_token_env_var = 'a b' }", `1:13: server "a": the name of an environment variable was expected, not a value`},
+	} {
+		path := writeFile(t, dir, name, c.text)
+		f, err := ReadClientsWith(path, Options{LookupEnv: env()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if p := f.Servers[0].Target.Problem; p != nil {
+			got = p.Text
+			if strings.Contains(p.Text, "neither") {
+				got += " (" + p.Hint + ")"
+			}
+		}
+		for _, w := range f.Warnings {
+			got += "; " + w.String()
+		}
+		if got = strings.ReplaceAll(got, path+":", ""); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
 	}
 }
 
