@@ -164,7 +164,7 @@ func (p *page) trouble(indent string, c *probe.Result, hints bool) {
 		}
 		p.printf("%sstderr%s:\n", indent, shown)
 		for _, l := range lines {
-			p.printf("%s  %s\n", indent, p.colour(dim, "| "+line(l)))
+			p.printf("%s  %s\n", indent, p.colour(dim, "| "+l))
 		}
 	}
 	if hints && c.Hint != "" {

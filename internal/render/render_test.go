@@ -277,7 +277,7 @@ func silent() *probe.Report {
 	r := failing(probe.StatusUnhealthy, "files", probe.Result{
 		Name: "connect", Dimension: target.Reachability, DurationMs: 12, Message: "the command ended with exit status 1",
 		Reason: "process-ended", Hint: "run it by hand", Error: &probe.Failure{Code: probe.CodeTransport},
-		Details: map[string]any{"stderr": "line 1\nline 2\nline 3\nline 4\nline 5\n    at line 6\nline 7\n"},
+		Details: map[string]any{"stderr": "line 1\nline 2\nline 3\nline 4\nline 5\r\n\tat line 6\nline 7\n"},
 	}, "initialize")
 	r.Target.Transport, r.Target.Endpoint = target.Stdio, "node files.js"
 	return r
