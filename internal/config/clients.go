@@ -46,6 +46,13 @@ type ClientServer struct {
 	// Target is never nil. An entry that cannot be used carries a Problem that
 	// names the file and the server.
 	Target *target.Target
+	// written is how the file has what [Import] carries over.
+	written written
+}
+
+// Enabled returns the servers that are not disabled.
+func (f *ClientFile) Enabled() []ClientServer {
+	return slices.DeleteFunc(slices.Clone(f.Servers), func(s ClientServer) bool { return s.Disabled })
 }
 
 // Targets returns the targets of the servers that are not disabled.
@@ -111,8 +118,9 @@ func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 		return nil, err
 	}
 	out := &ClientFile{Path: path}
+	home, _ := opts.LookupEnv("HOME")
 	for _, s := range sections {
-		client := clientOf(path, s)
+		client := clientOf(path, s, home)
 		if out.Client == "" {
 			out.Client = client.name
 		}
@@ -291,19 +299,34 @@ type client struct {
 	shell, bare, editor bool
 	// sseURL says that url means HTTP+SSE.
 	sseURL bool
-	// folder is where relative paths start, where the client has one.
+	// folder is the directory that the client has open, where it is known.
 	folder string
+	// base is where relative paths start when there is no folder.
+	base string
 }
 
 // unknownClient is the name of a client that the file does not give away.
 const unknownClient = "MCP client"
 
-func clientOf(path string, s section) client {
+// clientOf tells the client by the path and the content of its file.
+func clientOf(path string, s section, home string) client {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		abs = path
 	}
-	base, dir := filepath.Base(abs), filepath.Dir(abs)
+	dir := filepath.Dir(abs)
+	c := clientNamed(filepath.Base(abs), dir, s)
+	switch c.base = dir; filepath.Base(dir) {
+	case ".vscode", ".cursor", ".gemini", ".codex", ".zed":
+		c.base = filepath.Dir(dir)
+	}
+	if c.folder == home { // the file is the user's, not a project's
+		c.folder = ""
+	}
+	return c
+}
+
+func clientNamed(base, dir string, s section) client {
 	parent := filepath.Base(dir)
 	switch {
 	case s.key == "mcp_servers":
