@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -129,6 +130,7 @@ func (b *builder) node(o *object, f *targetFields, path string) *node {
 	p.address()
 	p.checks()
 	p.budgets()
+	p.limits()
 	p.credential()
 	p.protocol()
 	for i, c := range f.Dependencies {
@@ -293,9 +295,11 @@ func (p *part) secretFile(n *yaml.Node, key, path string) target.Secret {
 }
 
 func unreadable(path string) string {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		switch {
+		case errors.Is(err, errPipe):
+			return "is a pipe, not a file"
 		case os.IsNotExist(err):
 			return "does not exist"
 		case os.IsPermission(err):
@@ -337,6 +341,20 @@ func milliseconds(ms *float64) time.Duration {
 	}
 	const most = float64(24 * 365 * time.Hour)
 	return time.Duration(max(1, min(*ms*float64(time.Millisecond), most)))
+}
+
+func (p *part) limits() {
+	c := p.f.Limits
+	if c == nil {
+		return
+	}
+	number := func(v *int) int {
+		if v == nil {
+			return 0
+		}
+		return *v
+	}
+	p.t.Limits = target.Limits{ResponseBytes: int64(number(c.ResponseBytes)), Pages: number(c.Pages), Entries: number(c.Entries)}
 }
 
 func (p *part) budgets() {

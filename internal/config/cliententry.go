@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -277,7 +276,7 @@ func (r *entryReader) envFile(c *target.Command) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.start(), path)
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		r.w.left = append(r.w.left, "envFile "+shownPath(path)+", which "+unreadable(path))
 		r.problem(ReasonUnreadableSecret, "envFile "+path+" "+unreadable(path), "create it, let this user read it, or change the path")

@@ -75,7 +75,7 @@ func ReadClients(path string) (*ClientFile, error) { return ReadClientsWith(path
 
 // ReadClientsWith is [ReadClients] with options; only LookupEnv counts.
 func ReadClientsWith(path string, opts Options) (*ClientFile, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, explainOpen(path, err)
 	}
