@@ -27,6 +27,7 @@ const (
 	reasonContentInvalid      Reason = "content-invalid"
 	reasonToolError           Reason = "tool-error"
 	reasonOutputSchema        Reason = "output-schema"
+	reasonSchemaLimit         Reason = "output-schema-limit"
 	reasonCustomCheck         Reason = "custom-check"
 	reasonDependency          Reason = "dependency"
 )
@@ -205,6 +206,7 @@ var reasons = map[Reason]ReasonInfo{
 	reasonCallInterrupted: asked(StatusUnknown, CodeTransport, "the functional call was interrupted", "a call is made once; look whether it arrived"),
 	reasonContentInvalid:  asked(StatusUnhealthy, CodeProtocol, "the result of the functional call is malformed", "send content blocks of known types with their members"),
 	reasonToolError:       asked(StatusUnhealthy, CodeProtocol, "the tool of the functional call reported an error", "call it by hand with the same arguments"),
+	reasonSchemaLimit:     asked(StatusUnknown, CodeProtocol, "validating the result by the tool's output schema would take too long", "simplify the schema: it multiplies out to millions of steps"),
 	reasonOutputSchema:    asked(StatusUnhealthy, CodeProtocol, "the result of the functional call breaks the tool's own output schema", "make result and outputSchema agree"),
 	reasonCustomCheck:     asked(StatusDegraded, CodeCustomCheck, "a custom check did not pass", "see its message"),
 	reasonDependency:      asked(StatusUnhealthy, CodeUnknown, "a target that this one depends on is not healthy", "look at the dependency first"),
@@ -236,6 +238,7 @@ var reasons = map[Reason]ReasonInfo{
 	"exit-on-unknown-method":      note("the server ends when it gets a method it does not know", "answer unknown methods with error -32601"),
 	"stdout-noise":                note("something else than messages stands on standard output", "write logs to standard error"),
 	"slow-shutdown":               note("the server did not end when its input was closed", "end when standard input ends"),
+	"stray-processes":             note("processes of a stdio server had left its process group, and were killed", "end what the server starts when the server ends"),
 	"session-restarted":           note("the server forgot a session and took a new one", "with several instances, keep a session on one of them, or share the sessions"),
 	"session-expiry-status":       note("a forgotten session is answered with another status than 404", "answer 404"),
 	reasonCapabilityMismatch:      note("a declared capability is not implemented", "implement it, or do not declare it"),

@@ -136,7 +136,7 @@ var ownReasons = map[string]Reason{
 	"reasonCapabilityMismatch": reasonCapabilityMismatch, "reasonOldRevision": reasonOldRevision, "reasonAuthNotAdvertised": reasonAuthNotAdvertised,
 	"reasonCertificateExpiring": reasonCertificateExpiring, "reasonUnsafeTool": reasonUnsafeTool, "reasonInvalidCall": reasonInvalidCall,
 	"reasonCallInterrupted": reasonCallInterrupted, "reasonContentInvalid": reasonContentInvalid, "reasonToolError": reasonToolError,
-	"reasonOutputSchema": reasonOutputSchema, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
+	"reasonOutputSchema": reasonOutputSchema, "reasonSchemaLimit": reasonSchemaLimit, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
 }
 
 // prefixes are constants that the wire completes: "tools-" + "not-array".
