@@ -125,11 +125,7 @@ func (a *app) doctorTargets(g *given, o *doctorOptions, args []string) (*selecti
 		return nil, usageErrorf("no server was given, and neither a mcpvigil.yaml nor a client's configuration with servers was found", "").
 			hint("give an MCP URL such as https://mcp.example.com/mcp, a configuration file, or -- and a command")
 	}
-	for i, t := range sel.targets {
-		c := *t
-		sel.targets[i] = &c
-		o.override(&c)
-	}
+	o.override(sel.targets)
 	if !o.quiet {
 		a.announce(sel.targets)
 	}

@@ -96,7 +96,7 @@ func (a *app) writeImport(o *importOptions, data []byte) error {
 		return err
 	}
 	if o.force {
-		return replaceFile(o.output, data)
+		return a.writeFile(o.output, data)
 	}
 	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

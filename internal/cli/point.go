@@ -134,7 +134,7 @@ func (o *pointOptions) arguments(g *given, args []string) (rest, command []strin
 		rest = rest[1:]
 	}
 	if len(rest) > 1 {
-		return nil, nil, usageErrorf("one target at a time", shown(config.ShowArgs(rest))).
+		return nil, nil, usageErrorf("one target at a time", shown(maskedArgs(rest))).
 			hint("put -- before a command and its arguments; list several servers in mcpvigil.yaml")
 	}
 	return rest, command, nil
@@ -217,11 +217,7 @@ func (o *pointOptions) file(g *given, path string) (*selection, error) {
 	if err != nil {
 		return nil, explainProgram(path, explainFile(path, err))
 	}
-	for i, t := range sel.targets {
-		c := *t // the same target may stand elsewhere in the file as a dependency
-		sel.targets[i] = &c
-		o.override(&c)
-	}
+	o.override(sel.targets)
 	return sel, nil
 }
 
@@ -355,22 +351,25 @@ func (o *pointOptions) direct(g *given, t *target.Target) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.override(t)
-	return &selection{targets: []*target.Target{t}, concurrency: 1}, nil
+	sel := &selection{targets: []*target.Target{t}, concurrency: 1}
+	o.override(sel.targets)
+	return sel, nil
 }
 
-// override lays those flags over a target that make sense for any.
-func (o *pointOptions) override(t *target.Target) {
-	if o.protocolVersion != "" {
-		t.ProtocolVersion = o.protocolVersion
-	}
-	if o.allowPlaintext {
-		t.AllowPlaintextCredentials = true
-	}
-	if o.inheritEnv && t.Command != nil {
-		c := *t.Command
-		c.InheritEnv = true
-		t.Command = &c
+// override lays those flags over targets, and over all that they stand on, that
+// make sense for any. It changes them in place: a target that others depend on
+// is the same node, to be checked once, only as long as it is the same pointer.
+func (o *pointOptions) override(targets []*target.Target) {
+	for _, t := range everyTarget(targets) {
+		if o.protocolVersion != "" {
+			t.ProtocolVersion = o.protocolVersion
+		}
+		if o.allowPlaintext {
+			t.AllowPlaintextCredentials = true
+		}
+		if o.inheritEnv && t.Command != nil {
+			t.Command.InheritEnv = true
+		}
 	}
 }
 
