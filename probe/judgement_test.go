@@ -265,7 +265,7 @@ func TestAllListsShareALimit(t *testing.T) {
 // The curl line is one command, whatever the names of the headers are.
 func TestTheCurlLineIsOneCommand(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	defer server.Close()
 	tgt := &target.Target{Endpoint: server.URL, Headers: []target.Header{{Name: "X-`touch$ifs$home`'!-Key", Value: target.Literal("v1234567")}}}
 	rep := check(t, tgt, probe.Options{})
