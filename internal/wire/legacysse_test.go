@@ -24,16 +24,16 @@ func TestSSEPingFlood(t *testing.T) {
 	mux.HandleFunc("GET /sse", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", typeSSE)
 		fmt.Fprint(w, "event: endpoint\ndata: /m\n\n")
-		w.(http.Flusher).Flush() //nolint:errcheck,forcetypeassert // net/http's can
+		w.(http.Flusher).Flush()
 		for i := range 900 {
 			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", i)
 		}
-		w.(http.Flusher).Flush() //nolint:errcheck,forcetypeassert // net/http's can
+		w.(http.Flusher).Flush()
 		for {
 			select {
 			case a := <-answers:
 				fmt.Fprintf(w, "data: %s\n\n", a)
-				w.(http.Flusher).Flush() //nolint:errcheck,forcetypeassert // net/http's can
+				w.(http.Flusher).Flush()
 			case <-r.Context().Done():
 				return
 			}

@@ -132,21 +132,28 @@ func TestStdioLeaderLeavesServerBehind(t *testing.T) {
 // found: by its parents, its session or the pipes it holds.
 func TestStdioStrays(t *testing.T) {
 	const one = "1 process of the server had left its group and was killed"
-	const server = `"$0"; exit $?`
+	// A stray says in the file $2 that it has left. $0 is the server, $1 sleep.
+	const (
+		stay   = `setsid sh -c ': >"$1"; exec "$0" 1000' "$1" "$2" `
+		daemon = `setsid sh -c ': >"$1"; "$0" 1000 & exit' "$1" "$2" `
+		closed = `</dev/null >/dev/null 2>&1 `
+		left   = `while [ ! -e "$2" ]; do "$1" 0.01; done; `
+		server = left + `"$0"; exit $?`
+	)
 	tests := []struct {
-		name, script string // $0 is a server, $1 a program that stays
+		name, script string
 		mode         string // of the server: "" is none
 		note         string
 		early        bool // it ends by itself
 	}{
-		{name: "a session of its own", script: `setsid "$1" 1000 </dev/null >/dev/null 2>&1 & ` + server, mode: "plain", note: one},
-		{name: "of a server that is killed", script: `setsid "$1" 1000 </dev/null >/dev/null 2>&1 & ` + server, mode: "stubborn", note: one},
-		{name: "that ignores SIGTERM", script: `setsid sh -c 'trap "" TERM; "$0" 1000; "$0" 1000' "$1" </dev/null >/dev/null 2>&1 & ` + server, mode: "plain", note: "2 processes of the server had left its group and were killed"},
-		{name: "a daemon with standard error", script: `setsid sh -c '"$0" 1000 & exit' "$1" </dev/null >/dev/null; ` + server, mode: "plain", note: one},
-		{name: "a daemon with standard input", script: `exec 3<&0; setsid sh -c '"$0" 1000 & exit' "$1" >/dev/null 2>&1; exec 3<&-; ` + server, mode: "plain", note: one},
-		{name: "an early end, and the pipes", script: `setsid "$1" 1000 & exit 4`, note: one, early: true},
-		{name: "an early end, and a parent in the group", script: `(setsid "$1" 1000; true) </dev/null >/dev/null 2>&1 & "$1" 0.2; exit 4`, note: one, early: true},
-		{name: "that ends with its parent", script: `mkfifo "$2"; setsid cat <"$2" >/dev/null 2>&1 & exec 9>"$2"; ` + server, mode: "plain"},
+		{name: "a session of its own", script: stay + closed + "& " + server, mode: "plain", note: one},
+		{name: "of a server that is killed", script: stay + closed + "& " + server, mode: "stubborn", note: one},
+		{name: "that ignores SIGTERM", script: `setsid sh -c 'trap "" TERM; : >"$1"; "$0" 1000; "$0" 1000' "$1" "$2" ` + closed + "& " + server, mode: "plain", note: "2 processes of the server had left its group and were killed"},
+		{name: "a daemon with standard error", script: daemon + "</dev/null >/dev/null; " + server, mode: "plain", note: one},
+		{name: "a daemon with standard input", script: `setsid sh -c ': >"$1"; "$0" 1000 <&3 3<&- & exit' "$1" "$2" 3<&0 >/dev/null 2>&1; ` + server, mode: "plain", note: one},
+		{name: "an early end, and the pipes", script: stay + "& " + left + "exit 4", note: one, early: true},
+		{name: "an early end, and a parent in the group", script: "(" + stay + "; true) " + closed + "& " + left + "exit 4", note: one, early: true},
+		{name: "that ends with its parent", script: `mkfifo "$2.fifo"; setsid sh -c ': >"$1"; exec cat' "$1" "$2" <"$2.fifo" >/dev/null 2>&1 & exec 9>"$2.fifo"; ` + server, mode: "plain"},
 	}
 	for i, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,7 +163,7 @@ func TestStdioStrays(t *testing.T) {
 			if test.mode == "stubborn" {
 				sc = impatient(sc)
 			}
-			sc.Args = []string{"-c", test.script, sc.Path, lookPath(t, "sleep"), filepath.Join(t.TempDir(), "fifo")}
+			sc.Args = []string{"-c", test.script, sc.Path, lookPath(t, "sleep"), filepath.Join(t.TempDir(), "left")}
 			sc.Path = lookPath(t, "sh")
 			sc.Env = append(sc.Env, mark)
 			c := start(t, sc, cfg)
@@ -189,7 +196,7 @@ func TestStdioStrays(t *testing.T) {
 func TestStdioCancelledStrays(t *testing.T) {
 	mark := fmt.Sprintf("MCPVIGIL_TEST_MARK=stray-cancelled-%d", os.Getpid())
 	sc := serverConfig(t, "stubborn")
-	sc.Args = []string{"-c", `setsid sh -c 'trap "" TERM; "$0" 1000; "$0" 1000' "$1" & "$0"; exit $?`, sc.Path, lookPath(t, "sleep")}
+	sc.Args = []string{"-c", `setsid sh -c 'trap "" TERM; : >"$1"; "$0" 1000; "$0" 1000' "$1" "$2" & while [ ! -e "$2" ]; do "$1" 0.01; done; "$0"; exit $?`, sc.Path, lookPath(t, "sleep"), filepath.Join(t.TempDir(), "left")}
 	sc.Path, sc.Env = lookPath(t, "sh"), append(sc.Env, mark)
 	c := start(t, sc, stdioTestConfig())
 	mustAsk(t, c, 1, "a")

@@ -87,9 +87,10 @@ func (c *stdioConn) run(started chan<- error) {
 // server, and a server its helpers. They get a moment to end well. It reports
 // whether both outputs have come to their end.
 func (c *stdioConn) endRest() bool {
+	strays := c.family.strays() // while those of the group show whose children they are
 	c.tree.terminateRest()
 	// What left the group was not told, and may be about to end by itself.
-	strays := c.outlast(c.family.strays(), strayGrace)
+	strays = c.outlast(strays, strayGrace)
 	signalled := make(map[int]struct{}, len(strays))
 	for _, s := range strays {
 		signalled[s.id()] = struct{}{}

@@ -33,7 +33,7 @@ type family struct {
 
 	mu    sync.Mutex
 	over  bool      // the leader's id may be that of another process
-	known []process // descendants when they were last looked for
+	known []process // descendants when they were last looked for, in the group or not
 }
 
 // newFamily is for the server with the process id leader, and our ends of its
@@ -85,14 +85,13 @@ func (f *family) look(holds func(process, time.Time) bool) (strays []stray) {
 	}
 	f.known = f.known[:0]
 	for _, p := range descend(all, roots) {
-		if p.pid == f.leader || p.group == f.leader || p.ended || !p.ours() {
+		if p.pid == f.leader || p.ended || !p.ours() {
 			continue
 		}
-		if len(strays) == maxStrays {
-			break
+		f.known = append(f.known, p) // who is in the group may leave it yet
+		if p.group != f.leader && len(strays) < maxStrays {
+			strays = append(strays, stray{p})
 		}
-		f.known = append(f.known, p)
-		strays = append(strays, stray{p})
 	}
 	return strays
 }
@@ -194,7 +193,7 @@ func scanProcesses(since uint64, deadline time.Time) (all []process) {
 		return nil
 	}
 	names, _ := dir.Readdirnames(-1) // what was read before an error counts
-	dir.Close()
+	_ = dir.Close()
 	pids := make([]int, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
