@@ -130,6 +130,7 @@ func (a *app) newRootCommand() *cobra.Command {
 		a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(),
 	)
+	root.SetOut(a.stdout) // which cobra's command for completion takes note of
 	addCompletion(root)
 	return root
 }

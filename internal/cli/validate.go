@@ -246,6 +246,9 @@ func explainFile(path string, err error) error {
 	if info, stat := os.Stat(path); stat == nil && info.IsDir() {
 		return hinted(fmt.Errorf("not a file but a directory: %s", path), "give a file, such as %s/mcpvigil.yaml", path)
 	}
+	if config.Pipe(path) {
+		return hinted(fmt.Errorf("not a file but a pipe or socket: %s", path), "give a file, or /dev/stdin to read from a pipe")
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return hinted(fmt.Errorf("no such file: %s", path), "check the path; it is looked up from the current directory")
 	}
