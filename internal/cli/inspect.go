@@ -24,7 +24,7 @@ func (a *app) newInspectCommand() *cobra.Command {
 		Long: `List the tools, resources, templates and prompts that a server advertises, and its
 instructions. --format json gives the objects as the server sent them, for other
 programs, and under failure why there are none; whatever could act on a terminal is
-escaped.
+escaped, and secrets of the check are ***.
 ` + exitStatus("the server was listed to the end", "it could not be listed"),
 		Args: cobra.ArbitraryArgs,
 	}

@@ -158,7 +158,10 @@ func TestSignalBeforeTheCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	time.Sleep(500 * time.Millisecond) // it reads by now
+	// More than a pipe holds: once it is written, the file is being read.
+	if _, err := w.Write(bytes.Repeat([]byte("#\n"), 100<<10)); err != nil {
+		t.Fatal(err)
+	}
 	started := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
