@@ -198,7 +198,8 @@ func TestStdioCancelledStrays(t *testing.T) {
 	sc := serverConfig(t, "stubborn")
 	sc.Args = []string{"-c", `setsid sh -c 'trap "" TERM; : >"$1"; "$0" 1000; "$0" 1000' "$1" "$2" & while [ ! -e "$2" ]; do "$1" 0.01; done; "$0"; exit $?`, sc.Path, lookPath(t, "sleep"), filepath.Join(t.TempDir(), "left")}
 	sc.Path, sc.Env = lookPath(t, "sh"), append(sc.Env, mark)
-	c := start(t, sc, stdioTestConfig())
+	cfg := stdioTestConfig()
+	c := start(t, sc, cfg)
 	mustAsk(t, c, 1, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -209,6 +210,9 @@ func TestStdioCancelledStrays(t *testing.T) {
 	}
 	if left := descendants(t, mark); len(left) > 0 {
 		t.Errorf("left the processes %v", left)
+	}
+	if counts, text := noted(cfg.Log); len(counts) > 0 {
+		t.Errorf("blamed for a time it was not given: %s", text)
 	}
 }
 

@@ -88,6 +88,7 @@ func (c *stdioConn) run(started chan<- error) {
 // whether both outputs have come to their end.
 func (c *stdioConn) endRest() bool {
 	strays := c.family.strays() // while those of the group show whose children they are
+	alone := c.family.alone()
 	c.tree.terminateRest()
 	// What left the group was not told, and may be about to end by itself.
 	strays = c.outlast(strays, strayGrace)
@@ -100,7 +101,7 @@ func (c *stdioConn) endRest() bool {
 	c.drained(time.Until(ends))
 	c.outlast(strays, time.Until(ends))
 	c.tree.kill()
-	for range 3 { // a process that is killed may just have started another
+	for round := 0; round < 3 && !alone; round++ { // one that is killed may just have started another
 		if strays = c.family.strays(); len(strays) == 0 {
 			break
 		}

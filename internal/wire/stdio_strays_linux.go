@@ -68,6 +68,14 @@ func (f *family) end() {
 // They are looked for anew each time.
 func (f *family) strays() []stray { return f.look(f.holds) }
 
+// alone reports whether the last look found no descendant at all, in the group
+// or not.
+func (f *family) alone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.known) == 0
+}
+
 // look finds descendants, also by holds if it is set, and remembers them.
 func (f *family) look(holds func(process, time.Time) bool) (strays []stray) {
 	f.mu.Lock()

@@ -14,6 +14,8 @@ func (*family) remember() {}
 
 func (*family) end() {}
 
+func (*family) alone() bool { return true }
+
 func (*family) strays() []stray { return nil }
 
 // stray is a process to be ended. There is none.

@@ -475,9 +475,14 @@ func TestStdioFloods(t *testing.T) {
 		t.Run(test.mode, func(t *testing.T) {
 			cfg := stdioTestConfig()
 			c := start(t, serverConfig(t, test.mode), cfg)
-			<-c.lost
+			if !within(c.lost, 10*time.Second) {
+				t.Fatal("it is still read")
+			}
 			if e := askFor(t, c, 10*time.Second, 1, "a"); e.Reason != ReasonMalformedMessage || e.Text != test.text || e.Hint == "" {
 				t.Errorf("got %s: %s", e.Reason, e.Text)
+			}
+			if test.mode == "yes" && !within(c.exited, 10*time.Second) {
+				t.Error("it writes on")
 			}
 			began := time.Now()
 			c.close(context.Background())
