@@ -21,7 +21,7 @@ func readClientTargets(path string, named []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := &selection{targets: f.Targets(), concurrency: config.DefaultConcurrency, disabled: disabled(f)}
+	sel := &selection{targets: f.Targets(), servers: f.Enabled(), warnings: f.Warnings, concurrency: config.DefaultConcurrency, disabled: disabled(f)}
 	for _, name := range named {
 		if slices.Contains(sel.disabled, name) {
 			return nil, hinted(fmt.Errorf("the server %s is disabled in %s", name, path), "enable it in %s", f.Client)
@@ -75,6 +75,7 @@ func (a *app) findClients(quiet bool) (*selection, error) {
 		for _, s := range f.Servers {
 			if !s.Disabled {
 				sel.targets = append(sel.targets, s.Target)
+				sel.servers = append(sel.servers, s)
 				sel.sources = append(sel.sources, source(found, s))
 			}
 		}

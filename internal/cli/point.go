@@ -69,6 +69,8 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 // selection is what a command line points at.
 type selection struct {
 	targets     []*target.Target
+	servers     []config.ClientServer // of clients' files, for import
+	warnings    []config.Warning      // for validate
 	concurrency int
 	// disabled are servers of a client's file that are left out.
 	disabled []string
