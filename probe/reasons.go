@@ -155,7 +155,7 @@ var reasons = map[Reason]ReasonInfo{
 	wire.ReasonPartialResponse:  listing(StatusUnknown, "an answer began and was not complete in time", "raise the timeout, or look what holds the answer up"),
 	wire.ReasonTruncatedBody:    listing(StatusUnhealthy, "the body of an answer is cut off", "look at what stands between server and client"),
 	wire.ReasonBadEncoding:      listing(StatusUnhealthy, "the body has a content coding that does not fit", "send gzip as asked for, or none"),
-	wire.ReasonResponseTooLarge: listing(StatusUnknown, "an answer is over the limit", "raise the limit if the server is meant to answer that much"),
+	wire.ReasonResponseTooLarge: listing(StatusUnknown, "an answer is over the limit", "raise the limit (--max-response, limits.response_bytes) if the server is meant to answer that much"),
 	wire.ReasonMalformedJSON:    listing(StatusUnhealthy, "an answer is not JSON", "look at what the server writes"),
 	wire.ReasonMalformedMessage: listing(StatusUnhealthy, "an answer is no JSON-RPC message", "send jsonrpc 2.0 with result or error"),
 	wire.ReasonIDMismatch:       listing(StatusUnhealthy, "an answer has another id than the request", "repeat the id as it was sent, type included"),
@@ -193,9 +193,9 @@ var reasons = map[Reason]ReasonInfo{
 	"resource-template-entry-invalid": listing(StatusUnhealthy, "an entry of resources/templates/list is no template", "send objects with a uriTemplate and a name"),
 	"prompt-entry-invalid":            listing(StatusUnhealthy, "an entry of prompts/list is no prompt", "send objects with a name"),
 	reasonToolSchema:                  listing(StatusUnhealthy, "a tool has a schema that makes strict clients drop every tool", `give each tool an inputSchema with "type": "object"`),
-	wire.ReasonPaginationLimit:        listing(StatusUnknown, "a list goes on past the page limit", "raise the limit, or end the list"),
+	wire.ReasonPaginationLimit:        listing(StatusUnknown, "a list goes on past the page limit", "raise the limit (--max-pages, limits.pages), or end the list"),
 	wire.ReasonPaginationLoop:         listing(StatusUnhealthy, "a list repeats a cursor (a note while it still lists something)", "leave nextCursor out on the last page"),
-	wire.ReasonEntryLimit:             listing(StatusUnknown, "a list has more entries than the limit", "raise the limit if the server really has that many"),
+	wire.ReasonEntryLimit:             listing(StatusUnknown, "a list has more entries than the limit", "raise the limit (--max-entries, limits.entries) if the server really has that many"),
 
 	// What was asked for.
 	reasonRequiredMissing: asked(StatusUnhealthy, CodeProtocol, "something that is required is not there", "restore it, or correct the requirement"),

@@ -180,7 +180,7 @@ func (c *httpConn) body(ctx context.Context, resp *http.Response, x *trace) ([]b
 }
 
 func tooLarge(limit int64) *Error {
-	return &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit), Hint: "raise the limit if the server is meant to answer that much", Seen: true}
+	return &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit), Seen: true}
 }
 
 // decoded counts what comes off the wire and undoes the content coding.

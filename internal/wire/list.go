@@ -106,7 +106,7 @@ func (s *Session) List(ctx context.Context, inv Inventory) (*Listing, error) {
 			break
 		}
 		if l.pages >= s.cfg.Limits.Pages {
-			return nil, &Error{Reason: ReasonPaginationLimit, Text: fmt.Sprintf("%s goes on after %d pages, the limit", l.traits.method, l.pages), Hint: "raise the limit if the server really has that many", Seen: true}
+			return nil, &Error{Reason: ReasonPaginationLimit, Text: fmt.Sprintf("%s goes on after %d pages, the limit", l.traits.method, l.pages), Seen: true}
 		}
 		cursor, _ := json.Marshal(next)
 		params = fmt.Appendf(nil, `{"cursor":%s}`, cursor)
@@ -152,7 +152,7 @@ func (l *lister) page(ctx context.Context, params json.RawMessage) (next string,
 	}
 	l.pages++
 	if l.s.listed.Add(int64(len(v.Raw()))) > l.s.cfg.Limits.ResponseBytes*listedResponses {
-		return "", false, &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the lists of the server are larger than %d bytes in all", l.s.cfg.Limits.ResponseBytes*listedResponses), Hint: "raise the limit of a response if the server is meant to list that much", Seen: true}
+		return "", false, &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the lists of the server are larger than %d bytes in all", l.s.cfg.Limits.ResponseBytes*listedResponses), Seen: true}
 	}
 	if err := l.entries(v.Get(l.traits.member)); err != nil {
 		return "", false, err
