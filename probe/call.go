@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
@@ -48,20 +46,23 @@ func (r *run) call(ctx context.Context) {
 	}
 	name, _ := json.Marshal(c.Tool)
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, name, arguments)
-	var result json.RawMessage
-	d, err := r.step(ctx, target.Functional, func(ctx context.Context) (err error) {
-		result, err = r.session.Call(ctx, "tools/call", params)
+	var bad *failure
+	d, err := r.step(ctx, target.Functional, func(ctx context.Context) error {
+		result, err := r.session.Call(ctx, "tools/call", params)
+		if err == nil {
+			bad = judgeResult(ctx, tool, result)
+		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		f := callFailure(err)
 		if infoOf(f.reason).dimension == target.Authentication {
 			r.explainRefusal(&f)
 		}
 		r.failAfter(StepCall, f, d)
 		return
-	}
-	if bad := judgeResult(tool, result); bad != nil {
+	case bad != nil:
 		r.failAfter(StepCall, *bad, d)
 		return
 	}
@@ -81,13 +82,17 @@ func (r *run) callable(c *target.Call) (rawjson.Value, *failure) {
 	if item == nil {
 		return none, &failure{reason: reasonRequiredMissing, text: fmt.Sprintf("the tool %s of the functional call is not listed", quoted(c.Tool))}
 	}
-	hints := item.Value.Get("annotations")
+	tool, _, err := rawjson.Parse(item.Raw)
+	if err != nil { // it was parsed when it was listed
+		return none, &failure{reason: reasonInternal, text: "the tool cannot be read again"}
+	}
+	hints := tool.Get("annotations")
 	readOnly, _ := hints.Get("readOnlyHint").Bool()
 	destructive, declared := hints.Get("destructiveHint").Bool()
 	if !readOnly || destructive || !declared {
 		return none, &failure{reason: reasonUnsafeTool, text: fmt.Sprintf("the tool %s is not declared with readOnlyHint true and destructiveHint false, and was not called", quoted(c.Tool))}
 	}
-	return item.Value, nil
+	return tool, nil
 }
 
 // callFailure judges a call that brought no result. Whether an interrupted one
@@ -109,7 +114,7 @@ func callFailure(err error) failure {
 
 // judgeResult validates a CallToolResult. Its content is not compared with
 // anything and does not go into the report.
-func judgeResult(tool rawjson.Value, result json.RawMessage) *failure {
+func judgeResult(ctx context.Context, tool rawjson.Value, result json.RawMessage) *failure {
 	v, _, err := rawjson.Parse(result)
 	if err != nil {
 		return &failure{reason: reasonContentInvalid, text: "the result of the call cannot be read"}
@@ -126,7 +131,7 @@ func judgeResult(tool rawjson.Value, result json.RawMessage) *failure {
 	if failed, _ := v.Get("isError").Bool(); failed {
 		return &failure{reason: reasonToolError, text: "the tool reported an error (isError)"}
 	}
-	return breaksSchema(tool.Get("outputSchema"), v.Get("structuredContent"))
+	return breaksSchema(ctx, tool.Get("outputSchema"), v.Get("structuredContent"))
 }
 
 // badBlock says what is wrong with a content block, or "" (schema of
@@ -182,58 +187,4 @@ func badResource(v rawjson.Value) string {
 		return "holds a resource whose mimeType is not a string"
 	}
 	return ""
-}
-
-// breaksSchema checks structured content against the schema that the tool
-// declares. The schema is hostile: it is compiled with a loader that loads
-// nothing, and one that does not compile is the tool's fault.
-func breaksSchema(schema, content rawjson.Value) *failure {
-	if schema.Kind() != rawjson.Object {
-		return nil
-	}
-	if !content.Exists() {
-		return &failure{reason: reasonOutputSchema, text: "the tool declares an output schema, and the result has no structuredContent"}
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.Raw()))
-	if err != nil {
-		return &failure{reason: reasonOutputSchema, text: "the output schema of the tool cannot be read"}
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	const name = "urn:tool:outputSchema"
-	if err := compiler.AddResource(name, doc); err != nil {
-		return &failure{reason: reasonOutputSchema, text: "the output schema of the tool is not a schema"}
-	}
-	compiled, err := compiler.Compile(name)
-	if err != nil {
-		return &failure{reason: reasonOutputSchema, text: "the output schema of the tool does not compile: " + plain.Line(err.Error(), 200)}
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(content.Raw()))
-	if err != nil {
-		return &failure{reason: reasonOutputSchema, text: "the structuredContent of the result cannot be read"}
-	}
-	var invalid *jsonschema.ValidationError
-	if err := compiled.Validate(value); errors.As(err, &invalid) {
-		return &failure{reason: reasonOutputSchema, text: "the structuredContent of the result breaks the output schema at " + breakingPoint(invalid)}
-	}
-	return nil
-}
-
-// breakingPoint is where the content breaks the schema, without the content.
-func breakingPoint(e *jsonschema.ValidationError) string {
-	for len(e.Causes) > 0 {
-		e = e.Causes[0]
-	}
-	at := rawjson.Pointer(e.InstanceLocation...)
-	if at == "" {
-		at = "its root"
-	}
-	return plain.Line(at, maxText) + " (" + plain.Line(rawjson.Pointer(e.ErrorKind.KeywordPath()...), 60) + ")"
-}
-
-// noLoader refuses to load a schema from anywhere.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("schemas are not loaded from elsewhere")
 }

@@ -17,6 +17,9 @@ import (
 //
 // Dependencies of t are not checked; see [CheckAll].
 func Check(ctx context.Context, t *target.Target, o Options) *Report {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if t == nil {
 		t = &target.Target{Problem: &target.Problem{Reason: "invalid-target", Text: "there is no target", Hint: "give one"}}
 	}

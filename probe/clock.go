@@ -25,9 +25,9 @@ type budgets struct {
 
 func settleBudgets(t *target.Target, o Options) budgets {
 	b := budgets{
-		overall: firstSet(o.Timeout, t.Budgets.Overall, DefaultTimeout),
-		startup: firstSet(o.StartupTimeout, t.Budgets.Startup, DefaultStartupTimeout),
-		step:    firstSet(o.CheckTimeout, t.Budgets.Step, DefaultCheckTimeout),
+		overall: budget(o.Timeout, t.Budgets.Overall, DefaultTimeout),
+		startup: budget(o.StartupTimeout, t.Budgets.Startup, DefaultStartupTimeout),
+		step:    budget(o.CheckTimeout, t.Budgets.Step, DefaultCheckTimeout),
 		steps:   t.Budgets.Steps,
 		within:  o.StartupTimeout == StartupWithinTimeout,
 	}
@@ -37,8 +37,19 @@ func settleBudgets(t *target.Target, o Options) budgets {
 	return b
 }
 
+// budget is the first that is set: positive, and at most a week, so that sums of
+// them stay in range.
+func budget(choices ...time.Duration) time.Duration {
+	for _, d := range choices {
+		if d > 0 {
+			return min(d, 7*24*time.Hour)
+		}
+	}
+	return DefaultTimeout
+}
+
 func (b budgets) of(d target.Dimension) time.Duration {
-	return firstSet(b.steps[d], b.step)
+	return budget(b.steps[d], b.step)
 }
 
 // clock is the overall timeout of a check with all its attempts. It wraps a

@@ -116,10 +116,10 @@ func (r *run) takeCertificate(x wire.Exchange) {
 	if c == nil || r.report.Certificate != nil {
 		return
 	}
-	out := &Certificate{Subject: plain.Line(c.Subject.String(), 200), Issuer: plain.Line(c.Issuer.String(), 200), NotAfter: c.NotAfter.UTC()}
+	out := &Certificate{Subject: r.safe(c.Subject.String()), Issuer: r.safe(c.Issuer.String()), NotAfter: c.NotAfter.UTC()}
 	out.DaysLeft = int(time.Until(c.NotAfter).Hours() / 24)
 	for _, name := range c.DNSNames[:min(len(c.DNSNames), 20)] {
-		out.Names = append(out.Names, plain.Line(name, 200))
+		out.Names = append(out.Names, r.safe(name))
 	}
 	for _, ip := range c.IPAddresses[:min(len(c.IPAddresses), 20)] {
 		out.Names = append(out.Names, ip.String())
@@ -153,7 +153,9 @@ func curl(x wire.Exchange) string {
 		}
 	}
 	for _, name := range x.SecretHeaders {
-		b.WriteString(` -H "` + name + ": $" + variableFor(name) + `"`)
+		b.WriteString(" -H ")
+		shellQuote(&b, name, ": ") // a header's name may hold what a shell acts on
+		b.WriteString(`"$` + variableFor(name) + `"`)
 	}
 	if len(x.Body) > 0 {
 		b.WriteString(" --data-raw ")
@@ -175,10 +177,14 @@ func shellQuote(b *strings.Builder, parts ...string) {
 
 // variableFor turns a header name into the name of a variable to fill in.
 func variableFor(header string) string {
-	return strings.Map(func(r rune) rune {
+	name := strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
 	}, strings.ToUpper(header))
+	if name == "" || name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
 }

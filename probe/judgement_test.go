@@ -205,7 +205,7 @@ func TestAnEcho(t *testing.T) {
 // even a part of it, wherever a text is cut.
 func TestAReflectedCredentialIsInNoReport(t *testing.T) {
 	t.Parallel()
-	const secret = "Zq8rT2vXk4mNp6wYb3cJd5fHg7sLa9eU0iOxRtQzWvBnMkJhGfDsA1Pq"
+	const secret = "Zq8rT2vXk4mNp6wYb3cJd5fHg7sLa9eU0iOyRtQzWvBnMkJhGfDsA1Pq"
 	for _, before := range []int{0, 20, 37, 60, 95, 120, 180, 199, 250, 380, 590, 790, 990, 3990} {
 		pad := strings.Repeat("x", before) + " " + secret
 		for name, h := range reflections(pad) {
@@ -220,10 +220,58 @@ func TestAReflectedCredentialIsInNoReport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all := string(data) + fmt.Sprintf("%+v", rep.Evidence); partOf(all, secret) {
+			if all := string(data) + fmt.Sprintf("%+v", rep.Evidence); partOf(strings.ToLower(all), strings.ToLower(secret)) {
 				t.Errorf("%s after %d characters: a part of the secret is in the report:\n%s", name, before, all)
 			}
 		}
+	}
+}
+
+// A secret with a character that is escaped where it is shown is found before it
+// is escaped.
+func TestASecretWithATabIsInNoReport(t *testing.T) {
+	t.Parallel()
+	const secret = "pass\twordtab\u00a012345"
+	message, _ := json.Marshal("bad key: " + secret)
+	proc := fakemcp.Stdio(t, fakemcp.Script{Stderr: "key is " + secret + "\n", Replies: map[string]fakemcp.Reply{"tools/list": {Error: `{"code":-32000,"message":` + string(message) + `}`}}})
+	tgt := proc.Target()
+	tgt.Command.Env = append(tgt.Command.Env, target.EnvVar{Name: "API_KEY", Value: target.Literal(secret)})
+	rep := check(t, tgt, probe.Options{})
+	data, err := json.Marshal(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Passed() || strings.Contains(string(data), "wordtab") {
+		t.Errorf("%s", data)
+	}
+}
+
+// All lists of a check share a limit: what they hold is kept until its end.
+func TestAllListsShareALimit(t *testing.T) {
+	t.Parallel()
+	srv := fakemcp.New(t, fakemcp.Config{Era: fakemcp.Modern})
+	page := 0
+	srv.On("tools/list", func(x *fakemcp.Exchange) {
+		page++
+		x.Result(fmt.Sprintf(`{"tools":[%s],"nextCursor":"%d"}`, fakemcp.Tool(fmt.Sprint("t", page), `"description":"`+strings.Repeat("x", 60_000)+`"`), page))
+	})
+	rep := check(t, srv.Target(), probe.Options{Limits: target.Limits{ResponseBytes: 64 << 10}})
+	verify(t, rep, want{status: probe.StatusUnknown, reason: "response-too-large", anyNotes: true})
+	if n := srv.Count("tools/list"); n > 10 {
+		t.Errorf("%d pages were read", n)
+	}
+}
+
+// The curl line is one command, whatever the names of the headers are.
+func TestTheCurlLineIsOneCommand(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer server.Close()
+	tgt := &target.Target{Endpoint: server.URL, Headers: []target.Header{{Name: "X-`touch$ifs$home`'!-Key", Value: target.Literal("v1234567")}}}
+	rep := check(t, tgt, probe.Options{})
+	const want = "-H 'X-`touch$ifs$home`'\\''!-Key: '\"$X__TOUCH_IFS_HOME____KEY\""
+	if line := rep.Evidence[0].Curl; !strings.Contains(line, want) {
+		t.Errorf("%s\ndoes not hold\n%s", line, want)
 	}
 }
 
@@ -240,6 +288,11 @@ func reflections(text string) map[string]map[string]fakemcp.Handler {
 		"type":     {"tools/list": fakemcp.Result(`{"resultType":` + quoted + `,"tools":[]}`)},
 		"versions": {"server/discover": fakemcp.Result(`{"supportedVersions":[` + quoted + `],"capabilities":{}}`)},
 		"page":     {"tools/list": fakemcp.Text(200, "text/html", "<title>"+text+"</title>")},
+		"retry":    {"tools/list": fakemcp.Respond(fakemcp.Response{Status: 429, Type: "text/plain", Header: map[string]string{"Retry-After": text}})},
+		"media":    {"tools/list": fakemcp.Text(200, "application/x-"+text, "{}")},
+		"host":     {"tools/list": fakemcp.Redirect(301, "http://"+strings.TrimSpace(strings.ReplaceAll(text, "x", ""))+".example/")},
+		"coding":   {"tools/list": fakemcp.Respond(fakemcp.Response{Status: 200, Type: "application/json", Header: map[string]string{"Content-Encoding": text}, Body: "{}"})},
+		"scheme":   {"server/discover": fakemcp.Unauthorized(strings.TrimSpace(strings.ReplaceAll(text, "x", "")) + ` realm="` + text + `"`)},
 		"server":   {"server/discover": fakemcp.Result(`{"supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":` + quoted + `,"version":` + quoted + `}}`)},
 	}
 }

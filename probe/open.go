@@ -308,7 +308,7 @@ func (r *run) explainRefusal(f *failure) {
 func (r *run) showChallenges(challenges []access.Challenge) []string {
 	out := []string{}
 	for _, c := range challenges {
-		text := plain.Line(c.Scheme, 40)
+		text := plain.Line(r.redact.String(c.Scheme), 40)
 		for _, name := range []string{"realm", "error", "error_description", "scope", "resource_metadata"} {
 			if v := c.Params[name]; v != "" {
 				text += fmt.Sprintf(" %s=\"%s\"", name, plain.Line(r.redact.String(v), 200))
@@ -333,7 +333,7 @@ func (r *run) accessHint(reason Reason, challenges []access.Challenge) string {
 	case ok && bearer.Params["resource_metadata"] != "":
 		return "hand over a token (--bearer-env NAME, auth.bearer_env); the server describes how to get one at " + plain.Line(weburl.RedactText(bearer.Params["resource_metadata"]), 200)
 	case !ok:
-		return "hand over a credential of the scheme " + plain.Line(challenges[0].Scheme, 40)
+		return "hand over a credential of the scheme " + plain.Line(r.redact.String(challenges[0].Scheme), 40)
 	}
 	return ""
 }

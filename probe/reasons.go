@@ -33,6 +33,7 @@ const (
 	reasonContentInvalid      Reason = "content-invalid"
 	reasonToolError           Reason = "tool-error"
 	reasonOutputSchema        Reason = "output-schema"
+	reasonSchemaLimit         Reason = "output-schema-limit"
 	reasonCustomCheck         Reason = "custom-check"
 	reasonDependency          Reason = "dependency"
 )
@@ -215,7 +216,7 @@ var reasons = map[Reason]ReasonInfo{
 	wire.ReasonPartialResponse:  listing(StatusUnknown, "an answer began and was not complete in time", "raise the timeout, or look what holds the answer up"),
 	wire.ReasonTruncatedBody:    listing(StatusUnhealthy, "the body of an answer is cut off", "look at what stands between server and client"),
 	wire.ReasonBadEncoding:      listing(StatusUnhealthy, "the body has a content coding that does not fit", "send gzip as asked for, or none"),
-	wire.ReasonResponseTooLarge: listing(StatusUnknown, "an answer is over the limit", "raise the limit if the server is meant to answer that much"),
+	wire.ReasonResponseTooLarge: listing(StatusUnknown, "an answer is over the limit", "raise the limit (--max-response, limits.response_bytes) if the server is meant to answer that much"),
 	wire.ReasonMalformedJSON:    listing(StatusUnhealthy, "an answer is not JSON", "look at what the server writes"),
 	wire.ReasonMalformedMessage: listing(StatusUnhealthy, "an answer is no JSON-RPC message", "send jsonrpc 2.0 with result or error"),
 	wire.ReasonIDMismatch:       listing(StatusUnhealthy, "an answer has another id than the request", "repeat the id as it was sent, type included"),
@@ -253,9 +254,9 @@ var reasons = map[Reason]ReasonInfo{
 	"resource-template-entry-invalid": listing(StatusUnhealthy, "an entry of resources/templates/list is no template", "send objects with a uriTemplate and a name"),
 	"prompt-entry-invalid":            listing(StatusUnhealthy, "an entry of prompts/list is no prompt", "send objects with a name"),
 	reasonToolSchema:                  listing(StatusUnhealthy, "a tool has a schema that makes strict clients drop every tool", `give each tool an inputSchema with "type": "object"`),
-	wire.ReasonPaginationLimit:        listing(StatusUnknown, "a list goes on past the page limit", "raise the limit, or end the list"),
+	wire.ReasonPaginationLimit:        listing(StatusUnknown, "a list goes on past the page limit", "raise the limit (--max-pages, limits.pages), or end the list"),
 	wire.ReasonPaginationLoop:         listing(StatusUnhealthy, "a list repeats a cursor (a note while it still lists something)", "leave nextCursor out on the last page"),
-	wire.ReasonEntryLimit:             listing(StatusUnknown, "a list has more entries than the limit", "raise the limit if the server really has that many"),
+	wire.ReasonEntryLimit:             listing(StatusUnknown, "a list has more entries than the limit", "raise the limit (--max-entries, limits.entries) if the server really has that many"),
 
 	// What was asked for.
 	reasonRequiredMissing: asked(StatusUnhealthy, CodeProtocol, "something that is required is not there", "restore it, or correct the requirement"),
@@ -267,6 +268,7 @@ var reasons = map[Reason]ReasonInfo{
 	reasonCallInterrupted: asked(StatusUnknown, CodeTransport, "the functional call was interrupted", "a call is made once; look whether it arrived"),
 	reasonContentInvalid:  asked(StatusUnhealthy, CodeProtocol, "the result of the functional call is malformed", "send content blocks of known types with their members"),
 	reasonToolError:       asked(StatusUnhealthy, CodeProtocol, "the tool of the functional call reported an error", "call it by hand with the same arguments"),
+	reasonSchemaLimit:     asked(StatusUnknown, CodeProtocol, "validating the result by the tool's output schema would take too long", "simplify the schema: it multiplies out to millions of steps"),
 	reasonOutputSchema:    asked(StatusUnhealthy, CodeProtocol, "the result of the functional call breaks the tool's own output schema", "make result and outputSchema agree"),
 	reasonCustomCheck:     asked(StatusDegraded, CodeCustomCheck, "a custom check did not pass", "see its message"),
 	reasonDependency:      asked(StatusUnhealthy, CodeUnknown, "a target that this one depends on is not healthy", "look at the dependency first"),
@@ -298,6 +300,7 @@ var reasons = map[Reason]ReasonInfo{
 	"exit-on-unknown-method":      note("the server ends when it gets a method it does not know", "answer unknown methods with error -32601"),
 	"stdout-noise":                note("something else than messages stands on standard output", "write logs to standard error"),
 	"slow-shutdown":               note("the server did not end when its input was closed", "end when standard input ends"),
+	"stray-processes":             note("processes of a stdio server had left its process group, and were killed", "end what the server starts when the server ends"),
 	"session-restarted":           note("the server forgot a session and took a new one", "with several instances, keep a session on one of them, or share the sessions"),
 	"session-expiry-status":       note("a forgotten session is answered with another status than 404", "answer 404"),
 	reasonCapabilityMismatch:      note("a declared capability is not implemented", "implement it, or do not declare it"),

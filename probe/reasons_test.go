@@ -137,7 +137,8 @@ var ownReasons = map[string]Reason{
 	"reasonCertificateExpiring": reasonCertificateExpiring, "reasonUnsafeTool": reasonUnsafeTool, "reasonInvalidCall": reasonInvalidCall,
 	"reasonCallInterrupted": reasonCallInterrupted, "reasonContentInvalid": reasonContentInvalid, "reasonToolError": reasonToolError,
 	"reasonTLSFiles": reasonTLSFiles, "reasonTokenExpired": reasonTokenExpired, "reasonTokenExpiring": reasonTokenExpiring,
-	"reasonWrongAudience": reasonWrongAudience, "reasonNotProven": reasonNotProven, "reasonOutputSchema": reasonOutputSchema, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
+	"reasonWrongAudience": reasonWrongAudience, "reasonNotProven": reasonNotProven,
+	"reasonOutputSchema": reasonOutputSchema, "reasonSchemaLimit": reasonSchemaLimit, "reasonCustomCheck": reasonCustomCheck, "reasonDependency": reasonDependency,
 }
 
 // prefixes are constants that the wire completes: "tools-" + "not-array".

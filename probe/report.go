@@ -3,6 +3,7 @@ package probe
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -98,6 +99,7 @@ type Report struct {
 	// out. It holds no bodies and no secrets and is not part of the JSON.
 	Evidence []Exchange `json:"-"`
 
+	redact *plain.Redactor
 	// answered: at least one byte of an answer has come.
 	answered bool
 }
@@ -277,6 +279,18 @@ func MillisOf(d time.Duration) Millis { return Millis(float64(d.Microseconds()) 
 func (m Millis) Duration() time.Duration {
 	return time.Duration(float64(m) * float64(time.Millisecond))
 }
+
+// String writes m for people: whole milliseconds from ten on.
+func (m Millis) String() string {
+	if m < 10 {
+		return strconv.FormatFloat(float64(m), 'g', 2, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(m), 'f', 0, 64) + " ms"
+}
+
+// Redact returns b without the secrets of the check, for what is shown of
+// [Report.Inventory].
+func (r *Report) Redact(b []byte) []byte { return r.redact.Bytes(b) }
 
 // Passed reports whether the verdict is healthy or degraded.
 func (r *Report) Passed() bool { return r.Status.Passed() }

@@ -58,6 +58,7 @@ func newRun(t *target.Target, o Options, c *clock) *run {
 		Timestamp: r.started.UTC(),
 		Target:    TargetInfo{Name: t.Label(), ID: t.ID, Transport: t.Kind(), Endpoint: t.Address()},
 		Checks:    []Result{},
+		redact:    redact,
 	}
 	return r
 }
@@ -263,7 +264,7 @@ func (r *run) add(res Result) *Result {
 	}
 	if most := firstSet(r.o.Expect.MaxLatency, r.t.Expect.MaxLatency); most > 0 && res.Status == StatusHealthy && !res.Skipped && res.DurationMs > MillisOf(most) {
 		res.Status, res.Reason = StatusDegraded, reasonSlow
-		res.Message += fmt.Sprintf("; took %.0f ms, more than %d", float64(res.DurationMs), most.Milliseconds())
+		res.Message += fmt.Sprintf("; took %s, more than %s", res.DurationMs, MillisOf(most))
 		res.Hint = defaultHint(reasonSlow)
 	}
 	r.report.Checks = append(r.report.Checks, res)

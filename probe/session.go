@@ -73,7 +73,7 @@ func (s *Session) entries(inv wire.Inventory) []Entry {
 	}
 	out := make([]Entry, len(l.Items))
 	for i, item := range l.Items {
-		out[i] = Entry{Name: item.Key, Raw: item.Value.Raw()}
+		out[i] = Entry{Name: item.Key, Raw: item.Raw}
 	}
 	return out
 }

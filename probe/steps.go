@@ -284,14 +284,14 @@ func (r *run) judgeLatency() {
 		r.skip(StepLatency, "not run, because the server did not answer", false)
 		return
 	}
-	message := fmt.Sprintf("the first answer began after %d ms", took.Milliseconds())
+	message := fmt.Sprintf("the first answer began after %s", MillisOf(took))
 	if limit == 0 || took <= limit {
 		r.pass(StepLatency, message, took, nil)
 		return
 	}
 	r.add(Result{
 		Name: StepLatency, Status: StatusDegraded, Passed: true, DurationMs: MillisOf(took), Reason: reasonSlow,
-		Message: fmt.Sprintf("%s, more than %d", message, limit.Milliseconds()), Hint: defaultHint(reasonSlow),
+		Message: fmt.Sprintf("%s, more than %s", message, MillisOf(limit)), Hint: defaultHint(reasonSlow),
 	})
 }
 

@@ -13,6 +13,7 @@ type checkOptions struct {
 	pointOptions
 	runOptions
 	expectOptions
+	limitOptions
 	outputOptions
 	revisions bool
 }
@@ -42,6 +43,7 @@ such as MCPVIGIL_MIN_TOOLS or MCP_HEALTHCHECK_MIN_TOOLS for --min-tools.
 	grouped(fs, groupCheck, func() {
 		fs.BoolVar(&o.revisions, "revisions", false, "also try every revision of the protocol, each with its own opening")
 	})
+	o.limitOptions.add(fs)
 	o.outputOptions.add(fs, render.Formats()...)
 	completeFlags(cmd)
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runCheck(ctx, g, &o, args) })
@@ -57,7 +59,7 @@ func (a *app) runCheck(ctx context.Context, g *given, o *checkOptions, args []st
 	if err := o.apply(&p); err != nil {
 		return 0, err
 	}
-	p.Revisions = o.revisions
+	p.Limits, p.Revisions = o.limits, o.revisions
 	reports := a.run(ctx, checkAll, sel, p, o.quiet)
 	return a.conclude(&o.outputOptions, reports, render.Reports)
 }

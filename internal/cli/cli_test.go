@@ -229,6 +229,52 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestSizes(t *testing.T) {
+	for in, want := range map[string]int64{"1": 1, "8388608": 8 << 20, "8MiB": 8 << 20, "512 KiB": 512 << 10, "1GiB": 1 << 30, "5MB": 5e6, "7B": 7} {
+		var n int64
+		if err := (size{&n}).Set(in); err != nil || n != want {
+			t.Errorf("%s: %d, %v; want %d", in, n, err, want)
+		}
+	}
+	for _, in := range []string{"", "0", "-1", "1.5MiB", "MiB", "8 MiB B", "2GiB", "9223372036854775807GiB", "1TiB", "NaN"} {
+		var n int64
+		if err := (size{&n}).Set(in); err == nil {
+			t.Errorf("%q was accepted as %d", in, n)
+		}
+	}
+	for in, ok := range map[string]bool{"1": true, "100": true, "0": false, "101": false, "-1": false, "": false} {
+		var n int
+		if err := (count{&n, 100}).Set(in); (err == nil) != ok {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+// TestNoUserinfoInMessages: neither of a URL nor of what was to be one.
+func TestNoUserinfoInMessages(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://user:hunter2@h/mcp":            "http://h/mcp",
+		"http://user:hunter2@h y":              "http://***@h y",
+		"http://user:hunt er2@h":               "http://***@h",
+		"http://user:hunter2/@h?key=hunter2":   "http://***@h?key=***",
+		"http://user:hunter2@h%zz?a=b&c=d#e":   "http://***@h%zz?a=***&c=***#e",
+		"run --url http://user:hunter2@h/x -v": "run --url http://h/x -v",
+		"--url=http://user:hunter2@h/x":        "--url=http://h/x",
+		"a b":                                  "a b",
+	} {
+		if got := masked(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+	for _, args := range [][]string{{"http://user:hunter2@h y"}, {"check", "http://user:hunter2@h y"}, {"check", "http://user:hunter2@h y", "z"}, {"check", "http://user:hunter2@h/ y", "--url", "http://user:hunter2@h"}, {"inspect", "--stdio", "x http://user:hunter2@h |"}, {"version", "http://user:hunter2@h y"}} {
+		var out bytes.Buffer
+		code := Main(append([]string{"mcpvigil"}, args...), nil, &out, &out, noEnv)
+		if code != exitMisconfigured || strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), "user") {
+			t.Errorf("%q: exit %d, %s", args, code, out.String())
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"min-tools", "max-tools", "min-prompts", "url", "sse", "stdio", "format"}
 	for in, want := range map[string]string{"min-tool": "min-tools", "mim-tools": "min-tools", "fromat": "format", "studio": "stdio", "nonsense": "", "x": "", "form": "format"} {
@@ -250,7 +296,7 @@ func TestEveryFlagHasVariables(t *testing.T) {
 				return
 			}
 			value := map[string]string{
-				typeHeaders: "A:b", typeAssignments: "A=b", typeVariable: "NAME", typeSecretFile: "path", "ms": "1", "n": "1", "bool": "true", "format": "json", "name": "tools",
+				typeHeaders: "A:b", typeAssignments: "A=b", typeVariable: "NAME", typeSecretFile: "path", "ms": "1", "n": "1", "bool": "true", typeSize: "1MiB", "format": "json", "name": "tools",
 			}[f.Value.Type()]
 			if f.Name == "exit-map" {
 				value = "nagios"
@@ -345,12 +391,18 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-func TestOverrideLeavesTheFilesTargetAlone(t *testing.T) {
-	command := &target.Command{Path: "x"}
-	o := pointOptions{inheritEnv: true, protocolVersion: "2025-11-25"}
-	t1 := target.Target{Command: command}
-	o.override(&t1)
-	if command.InheritEnv || !t1.Command.InheritEnv || t1.ProtocolVersion != "2025-11-25" {
-		t.Error("the command of the file was changed, or that of the run was not")
+// TestOverrideKeepsTheGraph: what two targets stand on stays one node, and the
+// flags reach it.
+func TestOverrideKeepsTheGraph(t *testing.T) {
+	shared := &target.Target{Command: &target.Command{Path: "x"}}
+	top := &target.Target{Dependencies: []target.Dependency{{Target: shared}}}
+	o := pointOptions{inheritEnv: true, protocolVersion: "2025-11-25", allowPlaintext: true}
+	targets := []*target.Target{top, shared}
+	o.override(targets)
+	if targets[0] != top || targets[1] != shared || top.Dependencies[0].Target != shared {
+		t.Error("a target was copied")
+	}
+	if !shared.Command.InheritEnv || shared.ProtocolVersion != "2025-11-25" || !shared.AllowPlaintextCredentials {
+		t.Errorf("the flags do not reach what a target stands on: %+v", shared)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -20,7 +21,7 @@ func readClientTargets(path string, named []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := &selection{targets: f.Targets(), concurrency: config.DefaultConcurrency, disabled: disabled(f)}
+	sel := &selection{targets: f.Targets(), servers: f.Enabled(), warnings: f.Warnings, concurrency: config.DefaultConcurrency, disabled: disabled(f)}
 	for _, name := range named {
 		if slices.Contains(sel.disabled, name) {
 			return nil, hinted(fmt.Errorf("the server %s is disabled in %s", name, path), "enable it in %s", f.Client)
@@ -74,6 +75,7 @@ func (a *app) findClients(quiet bool) (*selection, error) {
 		for _, s := range f.Servers {
 			if !s.Disabled {
 				sel.targets = append(sel.targets, s.Target)
+				sel.servers = append(sel.servers, s)
 				sel.sources = append(sel.sources, source(found, s))
 			}
 		}
@@ -124,11 +126,7 @@ func (a *app) doctorTargets(g *given, o *doctorOptions, args []string) (*selecti
 		return nil, usageErrorf("no server was given, and neither a mcpvigil.yaml nor a client's configuration with servers was found", "").
 			hint("give an MCP URL such as https://mcp.example.com/mcp, a configuration file, or -- and a command")
 	}
-	for i, t := range sel.targets {
-		c := *t
-		sel.targets[i] = &c
-		o.override(&c)
-	}
+	o.override(sel.targets)
 	if !o.quiet {
 		a.announce(sel.targets)
 	}
@@ -169,7 +167,11 @@ func problems(targets []*target.Target) []*target.Problem {
 	var out []*target.Problem
 	for _, t := range targets {
 		if p := t.Validate(); p != nil {
-			out = append(out, &target.Problem{Reason: p.Reason, Text: t.Label() + ": " + p.Text, Hint: p.Hint})
+			text := p.Text
+			if label := t.Label(); !strings.Contains(text, label) {
+				text = label + ": " + text
+			}
+			out = append(out, &target.Problem{Reason: p.Reason, Text: text, Hint: p.Hint})
 		}
 	}
 	return out

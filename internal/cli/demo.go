@@ -81,10 +81,11 @@ func (a *app) newDemoServerCommand() *cobra.Command {
 }
 
 func (a *app) runDemoServer(ctx context.Context, o *demoServerOptions) error {
+	a.waiting.Store(true) // until its input ends or ctx does
 	server := &demo.Server{Version: buildVersion()}
 	switch {
 	case o.stdio:
-		return server.ServeStdio(ctx, a.stdin, a.stdout)
+		return server.ServeStdio(ctx, a.stdin, a.stdout.w)
 	case o.http != "":
 		return server.Listen(ctx, o.http, func(url string) { fmt.Fprintln(a.stdout, url) })
 	}

@@ -15,6 +15,7 @@ type doctorOptions struct {
 	pointOptions
 	runOptions
 	expectOptions
+	limitOptions
 	outputOptions
 }
 
@@ -38,6 +39,7 @@ started for that, each of them, as the client would; how many is said beforehand
 	o.pointOptions.add(cmd.Flags())
 	o.runOptions.add(cmd.Flags())
 	o.expectOptions.add(cmd.Flags())
+	o.limitOptions.add(cmd.Flags())
 	o.outputOptions.add(cmd.Flags(), render.Formats()...)
 	completeFlags(cmd)
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runDoctor(ctx, g, &o, args) })
@@ -53,7 +55,7 @@ func (a *app) runDoctor(ctx context.Context, g *given, o *doctorOptions, args []
 	if err := o.apply(&p); err != nil {
 		return 0, err
 	}
-	p.Diagnose, p.Revisions = true, true
+	p.Limits, p.Diagnose, p.Revisions = o.limits, true, true
 	reports := a.run(ctx, checkAll, sel, p, o.quiet)
 	return a.conclude(&o.outputOptions, reports, func(w io.Writer, format render.Format, reports []*probe.Report, ro render.Options) error {
 		if format != render.Human {

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,6 +192,7 @@ const (
 	typeVariable    = "variable"
 	typeSecretFile  = "secret file"
 	typeFormat      = "format"
+	typeSize        = "bytes"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.
@@ -260,6 +263,54 @@ func (q quantity) Set(v string) error {
 	return nil
 }
 
+// count is a flag for a bound on how many are read, of which zero is none.
+type count struct {
+	n    *int
+	most int
+}
+
+func (c count) Type() string { return "n" }
+func (c count) String() string {
+	if c.n == nil || *c.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (c count) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > c.most {
+		return fmt.Errorf("not a whole number from 1 to %d", c.most)
+	}
+	*c.n = n
+	return nil
+}
+
+// size is a flag for a number of bytes, plain or such as 8MiB.
+type size struct{ n *int64 }
+
+// maxSize is the largest size. What is read is held in memory.
+const maxSize = 1 << 30
+
+func (s size) Type() string { return typeSize }
+func (s size) String() string {
+	if s.n == nil || *s.n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(*s.n, 10)
+}
+
+func (s size) Set(v string) error {
+	digits := strings.TrimRight(v, "BKMGikb")
+	unit, known := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9}[v[len(digits):]]
+	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+	if err != nil || !known || n < 1 || n > maxSize/unit {
+		return errors.New("not a number of bytes up to 1GiB; write 8388608, or 8MiB")
+	}
+	*s.n = n * unit
+	return nil
+}
+
 // checked is a flag for one text, which check accepts.
 type checked struct {
 	s     *string
@@ -301,6 +352,9 @@ func isVariable(s string) error {
 func isSecretFile(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return errors.New("no path was given")
+	}
+	if config.Pipe(s) {
+		return errors.New("a pipe, not a file")
 	}
 	if _, err := os.Stat(s); err != nil && config.LooksSecret(s) {
 		return fmt.Errorf("no such file; %w", errSecretOnCommandLine)
@@ -388,10 +442,42 @@ func isPair(mark string) func(string) error {
 // shown makes a list of names fit for a message.
 func shown(names []string) string { return plain.Line(strings.Join(names, ", "), maxShown) }
 
-// masked hides what looks like a secret in part of a command line.
+// masked hides what looks like a secret in part of a command line, which is one
+// URL, however ill-formed, or words.
 func masked(part string) string {
-	if strings.Contains(part, "://") && !strings.ContainsAny(part, " \t") {
-		part = weburl.RedactText(part)
+	if at := schemeStart.FindStringIndex(part); at != nil && strings.TrimSpace(part[:at[0]]) == "" {
+		return strings.Join(config.ShowArgs(strings.Split(maskedURL(part), " ")), " ")
 	}
-	return strings.Join(config.ShowArgs(strings.Split(part, " ")), " ")
+	return strings.Join(maskedArgs(strings.Split(part, " ")), " ")
+}
+
+// maskedArgs is [config.ShowArgs] for a message about a command line, where a
+// user name has as little to do as a password.
+func maskedArgs(args []string) []string {
+	out := slices.Clone(config.ShowArgs(args))
+	for i := range out {
+		out[i] = maskedURL(out[i])
+	}
+	return out
+}
+
+var (
+	schemeStart = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://`)
+	// Of what is no URL, userinfo may be all that stands before the last @.
+	brokenUserinfo = regexp.MustCompile(`(?s)://.*@`)
+	brokenQuery    = regexp.MustCompile(`(?s)([?&][^=&]*=)[^&#]*`)
+)
+
+// maskedURL hides userinfo and the values of the query in text that ends in a
+// URL, also in one that is too broken to be parsed. Other text stays.
+func maskedURL(s string) string {
+	at := schemeStart.FindStringIndex(s)
+	if at == nil {
+		return s
+	}
+	before, raw := s[:at[0]], s[at[0]:]
+	if _, err := url.Parse(raw); err == nil {
+		return before + weburl.RedactText(raw)
+	}
+	return before + brokenQuery.ReplaceAllString(brokenUserinfo.ReplaceAllString(raw, "://***@"), "$1***")
 }

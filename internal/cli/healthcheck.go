@@ -74,9 +74,9 @@ func (a *app) runHealthcheck(ctx context.Context, g *given, o *healthcheckOption
 	if err != nil {
 		return 0, err
 	}
-	if wrong := problems(sel.targets); len(wrong) > 0 {
-		e := usageErrorf(wrong[0].Text, "")
-		if h := ownHint(wrong[0].Hint, g.flags); h != "" {
+	if found := problems(sel.targets); len(found) > 0 {
+		e := usageErrorf(found[0].Text, "")
+		if h := ownHint(found[0].Hint, g.flags); h != "" {
 			e = e.hint("%s", h)
 		}
 		return 0, e

@@ -49,24 +49,18 @@ func (a *app) runImport(o *importOptions, files []string) error {
 	if err != nil {
 		return err
 	}
-	data, references, err := config.Import(sel.targets...)
+	data, references, err := config.ImportServers(sel.servers...)
 	if err != nil {
 		return err
 	}
 	if err := a.writeImport(o, data); err != nil {
 		return err
 	}
-	var inline []config.Reference
+	if len(references) > 0 {
+		a.warn("the file refers to these variables; set them before a check:")
+	}
 	for _, r := range references {
-		if r.Inline {
-			inline = append(inline, r)
-		}
-	}
-	if len(inline) > 0 {
-		a.warn("set these variables to the values in the client's file before a check:")
-	}
-	for _, r := range inline {
-		fmt.Fprintf(a.stderr, "  %s  (%s, %s)\n", plain.Line(r.Variable, maxShown), plain.Line(r.Target, maxShown), plain.Line(r.For, maxShown))
+		fmt.Fprintf(a.stderr, "  %s  (%s, %s): %s\n", plain.Line(r.Variable, maxShown), plain.Line(r.Target, maxShown), plain.Line(r.For, maxShown), plain.Line(r.Source, maxShown))
 	}
 	return nil
 }
@@ -86,6 +80,7 @@ func (a *app) importTargets(files []string) (*selection, error) {
 			return nil, explainFile(path, err)
 		}
 		sel.targets = append(sel.targets, more.targets...)
+		sel.servers = append(sel.servers, more.servers...)
 	}
 	return sel, nil
 }
@@ -96,7 +91,7 @@ func (a *app) writeImport(o *importOptions, data []byte) error {
 		return err
 	}
 	if o.force {
-		return replaceFile(o.output, data)
+		return a.writeFile(o.output, data)
 	}
 	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

@@ -12,6 +12,7 @@ import (
 type inspectOptions struct {
 	pointOptions
 	runOptions
+	limitOptions
 	outputOptions
 }
 
@@ -23,12 +24,13 @@ func (a *app) newInspectCommand() *cobra.Command {
 		Long: `List the tools, resources, templates and prompts that a server advertises, and its
 instructions. --format json gives the objects as the server sent them, for other
 programs, and under failure why there are none; whatever could act on a terminal is
-escaped.
+escaped, and secrets of the check are ***.
 ` + exitStatus("the server was listed to the end", "it could not be listed"),
 		Args: cobra.ArbitraryArgs,
 	}
 	o.pointOptions.add(cmd.Flags())
 	o.runOptions.add(cmd.Flags())
+	o.limitOptions.add(cmd.Flags())
 	o.outputOptions.add(cmd.Flags(), render.Human, render.JSON)
 	completeFlags(cmd)
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runInspect(ctx, g, &o, args) })
@@ -40,6 +42,8 @@ func (a *app) runInspect(ctx context.Context, g *given, o *inspectOptions, args 
 	if err != nil {
 		return 0, err
 	}
-	reports := a.run(ctx, checkAll, sel, o.probe(), o.quiet)
+	p := o.probe()
+	p.Limits = o.limits
+	reports := a.run(ctx, checkAll, sel, p, o.quiet)
 	return a.conclude(&o.outputOptions, reports, render.Inspect)
 }

@@ -10,11 +10,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,25 +22,34 @@ import (
 
 // app is one run of the program.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	lookup         func(string) (string, bool)
+	stdin  io.Reader
+	stdout *output
+	stderr io.Writer
+	lookup func(string) (string, bool)
 	// program is mcpvigil, or the program that a link's name asks for.
 	program string
 	// code is what the command that ran found out.
 	code int
+	// waiting: the command waits for servers and ends when its context does.
+	waiting atomic.Bool
 }
 
 // Main runs the program and returns its exit code. args[0] is the name it was
 // called by; lookup is [os.LookupEnv] in a process.
 //
-// The first interrupt or SIGTERM ends the check and still prints the report;
-// the second ends the process.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(string) (string, bool)) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lookup: lookup, program: "mcpvigil"}
+// The first interrupt, SIGTERM, SIGHUP or SIGQUIT ends the check and still prints
+// the report; at the second, what was started is killed and Main returns, though
+// its work may not have ended: the process has to.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(string) (string, bool)) int {
+	a := &app{stdin: stdin, stdout: &output{w: stdout}, stderr: stderr, lookup: lookup, program: "mcpvigil"}
 	if programName(args) == healthcheckName {
 		a.program = healthcheckName
 	}
+	return a.supervise(func(ctx context.Context) int { return a.execute(ctx, args) })
+}
+
+// execute runs the command and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.fail(hinted(fmt.Errorf("internal error: %s", plain.Line(fmt.Sprint(v), 300)),
@@ -50,19 +57,19 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(
 			code = exitUnknown
 		}
 	}()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second signal has its usual effect
-
 	root := a.newRootCommand()
 	if a.program == healthcheckName {
 		root = a.newHealthcheckCommand()
 	}
 	root.SetArgs(rest(args))
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if a.stdout.err != nil {
+		err = cannotWrite(a.stdout.err)
+	}
+	if err != nil {
 		a.fail(err)
 		codes := a.exitMapFor(rest(args))
 		code = usageExitCode(codes)
@@ -123,6 +130,7 @@ func (a *app) newRootCommand() *cobra.Command {
 		a.newLoginCommand(), a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(),
 	)
+	root.SetOut(a.stdout) // which cobra's command for completion takes note of
 	addCompletion(root)
 	return root
 }

@@ -3,12 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,6 +12,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/render"
 	"github.com/mcpvigil/mcpvigil/probe"
+	"github.com/mcpvigil/mcpvigil/target"
 )
 
 // runOptions are those of any command that talks to a server.
@@ -105,6 +102,25 @@ func (o *expectOptions) apply(p *probe.Options) error {
 	return nil
 }
 
+// limitOptions bound what is read from a server.
+type limitOptions struct {
+	limits target.Limits
+}
+
+func (o *limitOptions) add(fs *pflag.FlagSet) {
+	grouped(fs, groupCheck, func() {
+		fs.Var(size{&o.limits.ResponseBytes}, "max-response", "read at most this much of one answer; 8MiB will do, too (default 4MiB)")
+		fs.Var(count{&o.limits.Pages, maxPages}, "max-pages", "read at most this many pages of one list (default 100)")
+		fs.Var(count{&o.limits.Entries, maxEntries}, "max-entries", "read at most this many entries of one list (default 10000)")
+	})
+}
+
+// The largest limits, which are also those of a file.
+const (
+	maxPages   = 100_000
+	maxEntries = 1_000_000
+)
+
 // outputOptions are what is shown, and the exit code.
 type outputOptions struct {
 	format         render.Format
@@ -150,7 +166,7 @@ func (a *app) conclude(o *outputOptions, reports []*probe.Report, show show) (in
 	code := exitCode(o.exitMap, reports)
 	if o.exitMap == mapNagios && o.format == render.Human && !o.quiet {
 		if _, err := fmt.Fprintln(a.stdout, render.Plugin(nagiosWord(code), reports)); err != nil {
-			return code, fmt.Errorf("write the report: %w", err)
+			return code, err
 		}
 	}
 	return code, a.write(o, func(w io.Writer) error { return show(w, o.format, reports, a.renderOptions(o)) })
@@ -163,42 +179,16 @@ func (a *app) write(o *outputOptions, show func(w io.Writer) error) error {
 		if o.quiet {
 			return nil
 		}
-		if err := show(a.stdout); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
-		return nil
+		return show(a.stdout)
 	}
 	var b bytes.Buffer
 	if err := show(&b); err != nil {
 		return err
 	}
-	if err := replaceFile(o.file, b.Bytes()); err != nil {
+	if err := a.writeFile(o.file, b.Bytes()); err != nil {
 		return hinted(fmt.Errorf("write the report: %w", err), "check that the directory exists and may be written to")
 	}
 	return nil
-}
-
-// replaceFile writes path as a whole, so that a reader such as Prometheus' textfile
-// collector never sees half of it. What is no regular file is written to as it is.
-func replaceFile(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, data, 0)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err // its path is one that nobody gave
-		}
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as it should
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // checker is probe.Check or probe.Ping over several targets.
@@ -225,6 +215,8 @@ func pingAll(ctx context.Context, sel *selection, o probe.Options) []*probe.Repo
 
 // run checks the selection while progress is shown.
 func (a *app) run(ctx context.Context, check checker, sel *selection, p probe.Options, quiet bool) []*probe.Report {
+	a.waiting.Store(true)
+	defer a.waiting.Store(false)
 	line := a.newProgress(quiet)
 	defer line.done()
 	if n := len(sel.targets); n == 1 {

@@ -78,6 +78,8 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 // selection is what a command line points at.
 type selection struct {
 	targets     []*target.Target
+	servers     []config.ClientServer // of clients' files, for import
+	warnings    []config.Warning      // for validate
 	concurrency int
 	// disabled are servers of a client's file that are left out.
 	disabled []string
@@ -146,7 +148,7 @@ func (o *pointOptions) arguments(g *given, args []string) (rest, command []strin
 		rest = rest[1:]
 	}
 	if len(rest) > 1 {
-		return nil, nil, usageErrorf("one target at a time", shown(config.ShowArgs(rest))).
+		return nil, nil, usageErrorf("one target at a time", shown(maskedArgs(rest))).
 			hint("put -- before a command and its arguments; list several servers in mcpvigil.yaml")
 	}
 	return rest, command, nil
@@ -229,14 +231,14 @@ func (o *pointOptions) file(g *given, path string) (*selection, error) {
 	if err != nil {
 		return nil, explainProgram(path, explainFile(path, err))
 	}
-	for i, t := range sel.targets {
-		c := *t // the same target may stand elsewhere in the file as a dependency
-		sel.targets[i] = &c
-		if o.authChain && g.byFlag("auth-chain") && c.Kind() != target.HTTP {
-			return nil, usageErrorf("--auth-chain is for Streamable HTTP servers, and this target is none", c.Label()).hint("choose targets with --target NAME")
+	if o.authChain && g.byFlag("auth-chain") {
+		for _, t := range sel.targets {
+			if t.Kind() != target.HTTP {
+				return nil, usageErrorf("--auth-chain is for Streamable HTTP servers, and this target is none", t.Label()).hint("choose targets with --target NAME")
+			}
 		}
-		o.override(&c)
 	}
+	o.override(sel.targets)
 	return sel, nil
 }
 
@@ -370,28 +372,31 @@ func (o *pointOptions) direct(g *given, t *target.Target) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.override(t)
-	return &selection{targets: []*target.Target{t}, concurrency: 1}, nil
+	sel := &selection{targets: []*target.Target{t}, concurrency: 1}
+	o.override(sel.targets)
+	return sel, nil
 }
 
-// override lays those flags over a target that make sense for any.
-func (o *pointOptions) override(t *target.Target) {
-	if o.protocolVersion != "" {
-		t.ProtocolVersion = o.protocolVersion
-	}
-	if o.allowPlaintext {
-		t.AllowPlaintextCredentials = true
-	}
-	if t.Kind() != target.Stdio {
-		o.overrideTLS(&t.TLS)
-	}
-	if o.authChain && t.Kind() == target.HTTP {
-		t.AuditChain, t.Headers, t.OAuth = true, nil, nil // it is walked without a credential
-	}
-	if o.inheritEnv && t.Command != nil {
-		c := *t.Command
-		c.InheritEnv = true
-		t.Command = &c
+// override lays those flags over targets, and over all that they stand on, that
+// make sense for any. It changes them in place: a target that others depend on
+// is the same node, to be checked once, only as long as it is the same pointer.
+func (o *pointOptions) override(targets []*target.Target) {
+	for _, t := range everyTarget(targets) {
+		if o.protocolVersion != "" {
+			t.ProtocolVersion = o.protocolVersion
+		}
+		if o.allowPlaintext {
+			t.AllowPlaintextCredentials = true
+		}
+		if t.Kind() != target.Stdio {
+			o.overrideTLS(&t.TLS)
+		}
+		if o.authChain && t.Kind() == target.HTTP {
+			t.AuditChain, t.Headers, t.OAuth = true, nil, nil // it is walked without a credential
+		}
+		if o.inheritEnv && t.Command != nil {
+			t.Command.InheritEnv = true
+		}
 	}
 }
 

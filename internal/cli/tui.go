@@ -179,6 +179,9 @@ func edits(a, b string) int {
 
 // terminal reports whether w is one.
 func terminal(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

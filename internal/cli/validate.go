@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -124,8 +121,12 @@ func (o *validateOptions) validate(path string) validatedFile {
 		return f
 	}
 	all := everyTarget(sel.targets)
-	for _, p := range append(problems(all), absent(all)...) {
+	for _, p := range problems(all) {
 		f.Problems = append(f.Problems, finding{Severity: "warning", File: path, Reason: p.Reason, Text: p.Text, Hint: p.Hint})
+	}
+	for _, w := range sel.warnings {
+		e := w.Where
+		f.Problems = append(f.Problems, finding{Severity: "warning", File: e.File, Line: e.Line, Column: e.Column, Path: e.Path, Text: e.Text, Hint: e.Hint})
 	}
 	return f
 }
@@ -155,7 +156,11 @@ func (a *app) showValidated(f *validatedFile, quiet, several bool) {
 		return
 	}
 	for _, p := range f.Problems {
-		a.warn("warning: %s", p.Text)
+		if p.Line > 0 {
+			fmt.Fprintf(a.stderr, "%s:%d:%d: warning: %s\n", plain.Line(p.File, maxShown), p.Line, p.Column, plain.Line(p.Text, maxShown))
+		} else {
+			a.warn("warning: %s", p.Text)
+		}
 		if p.Hint != "" {
 			a.hint(p.Hint)
 		}
@@ -191,44 +196,6 @@ func everyTarget(targets []*target.Target) []*target.Target {
 	return out
 }
 
-// absent lists the targets whose program or directory is not on this machine.
-func absent(targets []*target.Target) []*target.Problem {
-	var out []*target.Problem
-	for _, t := range targets {
-		if t.Problem != nil || t.Command == nil {
-			continue
-		}
-		if text, hint := absentPart(t.Command); text != "" {
-			out = append(out, &target.Problem{Reason: "command-not-found", Text: t.Label() + ": " + text, Hint: hint})
-		}
-	}
-	return out
-}
-
-func absentPart(c *target.Command) (text, hint string) {
-	if c.Dir != "" {
-		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-			return "no such directory to start the command in: " + c.Dir, "create it, or correct the path"
-		}
-	}
-	path := c.Path
-	if filepath.Base(path) != path && !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir, path)
-	}
-	ownPath := slices.ContainsFunc(c.Env, func(v target.EnvVar) bool { return v.Name == "PATH" })
-	if _, err := exec.LookPath(path); err == nil || errors.Is(err, exec.ErrDot) || ownPath && path == c.Path {
-		return "", ""
-	}
-	words := strings.Fields(path)
-	switch {
-	case len(words) > 1:
-		return "no program has this name, which holds a space: " + masked(c.Path), fmt.Sprintf("write command: %s, and the rest as args, each word an item", words[0])
-	case path == filepath.Base(path):
-		return "the command is not on PATH: " + path, "install it, or give its whole path"
-	}
-	return "no such program: " + path, "correct the path, or make it executable"
-}
-
 func (o *validateOptions) read(path string) (*selection, error) {
 	if clientFile(path) {
 		return readClientTargets(path, nil)
@@ -237,7 +204,7 @@ func (o *validateOptions) read(path string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &selection{targets: f.Targets}, nil
+	return &selection{targets: f.Targets, warnings: f.Warnings}, nil
 }
 
 // explainFile leaves mistakes in a file as they are, and adds advice to files that
@@ -245,6 +212,9 @@ func (o *validateOptions) read(path string) (*selection, error) {
 func explainFile(path string, err error) error {
 	if info, stat := os.Stat(path); stat == nil && info.IsDir() {
 		return hinted(fmt.Errorf("not a file but a directory: %s", path), "give a file, such as %s/mcpvigil.yaml", path)
+	}
+	if config.Pipe(path) {
+		return hinted(fmt.Errorf("not a file but a pipe or socket: %s", path), "give a file, or /dev/stdin to read from a pipe")
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return hinted(fmt.Errorf("no such file: %s", path), "check the path; it is looked up from the current directory")

@@ -129,6 +129,7 @@ func (b *builder) node(o *object, f *targetFields, path string) *node {
 	p.address()
 	p.checks()
 	p.budgets()
+	p.limits()
 	p.credential()
 	p.trust()
 	p.protocol()
@@ -306,6 +307,20 @@ func milliseconds(ms *float64) time.Duration {
 	}
 	const most = float64(24 * 365 * time.Hour)
 	return time.Duration(max(1, min(*ms*float64(time.Millisecond), most)))
+}
+
+func (p *part) limits() {
+	c := p.f.Limits
+	if c == nil {
+		return
+	}
+	number := func(v *int) int {
+		if v == nil {
+			return 0
+		}
+		return *v
+	}
+	p.t.Limits = target.Limits{ResponseBytes: int64(number(c.ResponseBytes)), Pages: number(c.Pages), Entries: number(c.Entries)}
 }
 
 func (p *part) budgets() {

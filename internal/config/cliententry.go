@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -19,13 +20,35 @@ type entryReader struct {
 	path, name, project string
 	client              client
 	lookup              func(string) (string, bool)
+	places              places
 	entry               map[string]any
 	t                   *target.Target
+	// read names the member that is looked at, for the place of a problem.
+	read []string
+	w    written
 }
 
-func (r *entryReader) server(raw any) ClientServer {
+// written is how a client's file has what cannot be told from a target.
+type written struct {
+	client string // whose file it is, as in "Cursor's"
+	// forms are the texts that hold references, with ${NAME} in place of the
+	// client's own words, by member: url, command, cwd, and args 0 and so on.
+	forms map[string]string
+	// names say how the client writes what a variable stands for here, such as
+	// ${input:api-key}.
+	names map[string]string
+	// sources say what the value of a header or variable is, where it is not
+	// simply the one in the file, by "header NAME" and "variable NAME".
+	sources map[string]string
+	// left is what is not carried over, each as a phrase.
+	left []string
+}
+
+func (r *entryReader) server(raw any) (out ClientServer) {
 	r.t = &target.Target{Name: r.name}
-	out := ClientServer{Name: r.name, Project: r.project, Target: r.t}
+	r.w = written{client: r.client.owner(), forms: map[string]string{}, names: map[string]string{}, sources: map[string]string{}}
+	out = ClientServer{Name: r.name, Project: r.project, Target: r.t}
+	defer func() { out.written = r.w }()
 	entry, ok := raw.(map[string]any)
 	if !ok {
 		r.invalid("the entry must be an object", "write command and args, or url")
@@ -43,20 +66,30 @@ func (r *entryReader) server(raw any) ClientServer {
 	return out
 }
 
-// problem keeps the first problem of an entry.
+// problem keeps the first problem of an entry, with the place of what was read
+// last.
 func (r *entryReader) problem(reason, text, hint string) {
 	if r.t.Problem == nil {
-		r.t.Problem = &target.Problem{Reason: reason, Text: fmt.Sprintf("%s: server %q: %s", r.path, r.name, text), Hint: hint}
+		r.t.Problem = &target.Problem{Reason: reason, Text: r.where() + ": " + r.about(text), Hint: hint}
 	}
+}
+
+func (r *entryReader) about(text string) string {
+	return "server " + quoteKey(r.name) + ": " + text
+}
+
+func (r *entryReader) where() string {
+	return r.places.of(append([]string{r.name}, r.read...)...).in(r.path)
 }
 
 func (r *entryReader) invalid(text, hint string) { r.problem(ReasonInvalidEntry, text, hint) }
 
 func (r *entryReader) wrongType(key, want string) {
-	r.invalid(fmt.Sprintf("%q must be %s", key, want), "correct the entry in "+r.client.name+"'s configuration")
+	r.invalid(fmt.Sprintf("%q must be %s", key, want), "correct the entry in "+r.client.owner()+" configuration")
 }
 
 func (r *entryReader) text(key string) string {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return ""
@@ -69,6 +102,7 @@ func (r *entryReader) text(key string) string {
 }
 
 func (r *entryReader) flag(key string, unset bool) bool {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return unset
@@ -82,6 +116,7 @@ func (r *entryReader) flag(key string, unset bool) bool {
 }
 
 func (r *entryReader) list(key string) []string {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return nil
@@ -102,6 +137,7 @@ func (r *entryReader) list(key string) []string {
 
 // table returns an object of strings with its names in order.
 func (r *entryReader) table(key string) (names []string, values map[string]string) {
+	r.read = []string{key}
 	v, ok := r.entry[key]
 	if !ok || v == nil {
 		return nil, nil
@@ -122,6 +158,7 @@ func (r *entryReader) table(key string) (names []string, values map[string]strin
 }
 
 func (r *entryReader) seconds(key string, unit time.Duration) time.Duration {
+	r.read = []string{key}
 	var v float64
 	switch n := r.entry[key].(type) {
 	case nil:
@@ -155,6 +192,7 @@ func (r *entryReader) nestedCommand() {
 func (r *entryReader) program() {
 	r.t.Transport = target.Stdio
 	if kind := r.text("type"); kind != "" && kind != "stdio" && kind != "local" {
+		r.read = []string{"type"}
 		r.invalid(fmt.Sprintf("it has a command, but its type is %s", quoteKey(kind)), "set type to stdio, or replace command by url")
 	}
 	c := &target.Command{}
@@ -167,8 +205,11 @@ func (r *entryReader) program() {
 	c.Dir, _ = r.plain(r.text("cwd"))
 	if c.Dir == "" {
 		c.Dir = r.client.folder
-	} else if r.client.folder != "" && !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(r.client.folder, c.Dir)
+	} else if !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(r.start(), c.Dir)
+		if form := r.w.forms["cwd"]; form != "" {
+			r.w.forms["cwd"] = filepath.Join(r.start(), form)
+		}
 	}
 	r.envFile(c)
 	for _, name := range r.list("env_vars") {
@@ -176,10 +217,19 @@ func (r *entryReader) program() {
 	}
 	names, values := r.table("env")
 	for _, name := range names {
-		_, value := r.secret("", values[name])
+		r.read = []string{"env", name}
+		_, value := r.secret("variable", name, values[name])
 		r.setEnv(c, name, value)
 	}
 	r.t.Budgets.Startup = max(r.seconds("startup_timeout_sec", time.Second), r.seconds("startup_timeout_ms", time.Millisecond))
+}
+
+// start is where relative paths of the entry start.
+func (r *entryReader) start() string {
+	if r.client.folder != "" {
+		return r.client.folder
+	}
+	return r.client.base
 }
 
 func (r *entryReader) setEnv(c *target.Command, name string, value target.Secret) {
@@ -201,7 +251,8 @@ func (r *entryReader) setEnv(c *target.Command, name string, value target.Secret
 
 func (r *entryReader) arguments(c *target.Command) {
 	before, hidden := "", false
-	for _, arg := range r.list("args") {
+	for i, arg := range r.list("args") {
+		r.read = []string{"args", strconv.Itoa(i)}
 		value, written := r.plain(arg)
 		shown := written
 		if value == written {
@@ -222,15 +273,17 @@ func (r *entryReader) envFile(c *target.Command) {
 	if path == "" {
 		return
 	}
-	if !filepath.IsAbs(path) && r.client.folder != "" {
-		path = filepath.Join(r.client.folder, path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.start(), path)
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
+		r.w.left = append(r.w.left, "envFile "+shownPath(path)+", which "+unreadable(path))
 		r.problem(ReasonUnreadableSecret, "envFile "+path+" "+unreadable(path), "create it, let this user read it, or change the path")
 		return
 	}
 	defer f.Close()
+	r.w.left = append(r.w.left, "envFile "+shownPath(path)+"; its variables are referred to, one by one, under env")
 	lines := bufio.NewScanner(f)
 	for n := 0; lines.Scan() && n < 10_000; n++ {
 		line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "export ")
@@ -243,7 +296,9 @@ func (r *entryReader) envFile(c *target.Command) {
 			value = value[1 : len(value)-1]
 		}
 		if value != "" {
-			r.setEnv(c, strings.TrimSpace(name), target.Literal(value))
+			name = strings.TrimSpace(name)
+			r.setEnv(c, name, target.Literal(value))
+			r.w.sources["variable "+name] = "the value in " + shownPath(path)
 		}
 	}
 }
@@ -262,7 +317,15 @@ func (r *entryReader) remote() {
 		break
 	}
 	if address == "" {
-		r.invalid("it has neither a command nor a url", "add one of them in "+r.client.name+"'s configuration")
+		r.read = nil
+		hint := "add one of them in " + r.client.owner() + " configuration"
+		for _, name := range r.misspelt() {
+			if meant := r.meant(name); meant == "command" || meant == "url" {
+				r.read, hint = []string{name}, "did you mean "+strconv.Quote(meant)+" by "+quoteKey(name)+"?"
+				break
+			}
+		}
+		r.invalid("it has neither a command nor a url", hint)
 	}
 	r.t.Endpoint = address
 	r.t.Transport = r.remoteTransport(kind)
@@ -272,7 +335,8 @@ func (r *entryReader) remote() {
 	for _, key := range []string{"headers", "http_headers"} {
 		names, values := r.table(key)
 		for _, name := range names {
-			prefix, value := r.secret(name, values[name])
+			r.read = []string{key, name}
+			prefix, value := r.secret("header", name, values[name])
 			if !value.IsZero() {
 				r.t.Headers = append(r.t.Headers, target.Header{Name: name, Prefix: prefix, Value: value})
 			}
@@ -280,6 +344,7 @@ func (r *entryReader) remote() {
 	}
 	names, values := r.table("env_http_headers")
 	for _, name := range names {
+		r.read = []string{"env_http_headers", name}
 		r.t.Headers = append(r.t.Headers, target.Header{Name: name, Value: r.variable(values[name])})
 	}
 }
@@ -326,14 +391,17 @@ func (r *entryReader) missing(name string) {
 	r.problem(ReasonMissingVariable, "environment variable "+name+" is not set", "set it where mcpvigil runs")
 }
 
-// secret reads a value that must not be shown. A value that is one reference
-// stays one; for a header, its scheme becomes the prefix.
-func (r *entryReader) secret(header, value string) (prefix string, s target.Secret) {
-	if header != "" {
+// secret reads a value that must not be shown: that of a header or of a variable
+// (what). One that is a single reference stays one; for a header, its scheme
+// becomes the prefix.
+func (r *entryReader) secret(what, name, value string) (prefix string, s target.Secret) {
+	if what == "header" {
 		prefix, value = splitScheme(value)
 	}
-	written := r.normal(value)
-	parts, ok := cutVariables(written)
+	source := what + " " + name
+	delete(r.w.sources, source) // of an envFile
+	form := r.normal(value)
+	parts, ok := cutVariables(form)
 	if !ok || !r.replaces() {
 		return prefix, literal(value)
 	}
@@ -341,9 +409,26 @@ func (r *entryReader) secret(header, value string) (prefix string, s target.Secr
 	if len(parts) == 1 && parts[0].name != "" && !parts[0].has {
 		return prefix, r.variable(parts[0].name)
 	}
+	var names []string
+	for _, p := range parts {
+		if p.name != "" && !slices.Contains(names, p.name) {
+			names = append(names, p.name)
+		}
+	}
+	switch {
+	case len(names) > 0 && len(parts) == 1:
+		r.w.sources[source] = "that of " + names[0] + ", or the default that stands in " + r.w.client + " file"
+	case len(names) > 0:
+		r.w.sources[source] = "what stands in " + r.w.client + " file, made up of " + listed(names, "and")
+	case form != value && folderValue.MatchString(value) && !namesSecret(name) && !LooksSecret(value):
+		r.w.sources[source] = strconv.QuoteToASCII(form)
+	}
 	out, _ := r.plain(value)
 	return prefix, literal(out)
 }
+
+// folderValue is a path under a folder that is known, and nothing else.
+var folderValue = regexp.MustCompile(`^\$\{(?:workspaceFolder|userHome)\}(?:(?:/|\\|\$\{/\}|\$\{pathSeparator\})[\w.@ -]+)*[/\\]?$`)
 
 func literal(value string) target.Secret {
 	if value == "" {
@@ -363,7 +448,11 @@ func (r *entryReader) plain(s string) (value, written string) {
 	written = r.normal(s)
 	out, missing, ok := expandText(written, r.lookup)
 	if !ok {
+		r.w.left = append(r.w.left, fmt.Sprintf("what only the client can replace: a ${…} in %s", strings.Join(r.read[:1], "")))
 		return s, s
+	}
+	if parts, _ := cutVariables(written); slices.ContainsFunc(parts, func(e expansion) bool { return e.name != "" }) {
+		r.w.forms[strings.Join(r.read, " ")] = written
 	}
 	for _, name := range missing {
 		r.missing(name)
@@ -375,15 +464,35 @@ func (r *entryReader) plain(s string) (value, written string) {
 func (r *entryReader) normal(s string) string {
 	if r.client.editor {
 		home, _ := r.lookup("HOME")
-		s = strings.NewReplacer("${workspaceFolder}", r.client.folder, "${userHome}", home, "${/}", string(filepath.Separator),
-			"${pathSeparator}", string(filepath.Separator), "${workspaceFolderBasename}", filepath.Base(r.client.folder)).Replace(s)
+		base := ""
+		if r.client.folder != "" {
+			base = filepath.Base(r.client.folder)
+		}
+		s = r.known(s, "${workspaceFolder}", r.client.folder, "WORKSPACE_FOLDER")
+		s = r.known(s, "${workspaceFolderBasename}", base, "WORKSPACE_FOLDER_BASENAME")
+		s = r.known(s, "${userHome}", home, "HOME")
+		s = strings.NewReplacer("${/}", string(filepath.Separator), "${pathSeparator}", string(filepath.Separator)).Replace(s)
 		s = renamed(s, "${env:", func(name string) string { return name })
-		s = renamed(s, "${input:", func(name string) string { return upperName("INPUT_" + name) })
+		s = renamed(s, "${input:", func(name string) string {
+			variable := upperName("INPUT_" + name)
+			r.w.names[variable] = "${input:" + name + "}"
+			return variable
+		})
 	}
 	if r.client.bare {
 		s = bareVariables(s)
 	}
 	return s
+}
+
+// known replaces the client's word by its value, or by a reference to variable
+// where the value is not known.
+func (r *entryReader) known(s, word, value, variable string) string {
+	if value == "" && strings.Contains(s, word) {
+		r.w.names[variable] = word
+		value = "${" + variable + "}"
+	}
+	return strings.ReplaceAll(s, word, value)
 }
 
 // renamed rewrites each ${kind:NAME} in s.

@@ -31,6 +31,9 @@ type ClientFile struct {
 	Client  string // the client's name, such as "Claude Desktop"
 	Path    string
 	Servers []ClientServer
+	// Warnings are about enabled servers: members that are probably misspelt, and
+	// programs that are not on this machine.
+	Warnings []Warning
 }
 
 // ClientServer is one server that a client is configured to use.
@@ -43,6 +46,13 @@ type ClientServer struct {
 	// Target is never nil. An entry that cannot be used carries a Problem that
 	// names the file and the server.
 	Target *target.Target
+	// written is how the file has what [Import] carries over.
+	written written
+}
+
+// Enabled returns the servers that are not disabled.
+func (f *ClientFile) Enabled() []ClientServer {
+	return slices.DeleteFunc(slices.Clone(f.Servers), func(s ClientServer) bool { return s.Disabled })
 }
 
 // Targets returns the targets of the servers that are not disabled.
@@ -65,7 +75,7 @@ func ReadClients(path string) (*ClientFile, error) { return ReadClientsWith(path
 
 // ReadClientsWith is [ReadClients] with options; only LookupEnv counts.
 func ReadClientsWith(path string, opts Options) (*ClientFile, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, explainOpen(path, err)
 	}
@@ -89,6 +99,7 @@ type section struct {
 	project string
 	names   []string
 	entries map[string]any
+	places  places
 }
 
 func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
@@ -97,8 +108,9 @@ func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 	}
 	var sections []section
 	var err error
-	if text := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), " \t\r\n"); bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("/")) {
-		sections, err = jsonSections(path, text)
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if text := bytes.TrimLeft(data, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("/")) {
+		sections, err = jsonSections(path, data)
 	} else {
 		sections, err = tomlSections(path, data)
 	}
@@ -106,14 +118,19 @@ func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 		return nil, err
 	}
 	out := &ClientFile{Path: path}
+	home, _ := opts.LookupEnv("HOME")
 	for _, s := range sections {
-		client := clientOf(path, s)
+		client := clientOf(path, s, home)
 		if out.Client == "" {
 			out.Client = client.name
 		}
 		for _, name := range s.names {
-			r := &entryReader{path: path, name: name, client: client, lookup: opts.LookupEnv, project: s.project}
-			out.Servers = append(out.Servers, r.server(s.entries[name]))
+			r := &entryReader{path: path, name: name, client: client, lookup: opts.LookupEnv, project: s.project, places: s.places}
+			server := r.server(s.entries[name])
+			out.Servers = append(out.Servers, server)
+			if !server.Disabled && len(out.Warnings) < keptErrors {
+				out.Warnings = append(out.Warnings, r.warnings()...)
+			}
 		}
 	}
 	if len(out.Servers) == 0 {
@@ -122,49 +139,60 @@ func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 	return out, nil
 }
 
+// jsonReader collects the sections of a client's file in JSON.
+type jsonReader struct {
+	path     string
+	lines    *lineIndex
+	sections []section
+}
+
 func jsonSections(path string, data []byte) ([]section, error) {
 	root, err := hujson.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not valid JSON%s", path, jsonPosition(err))
 	}
-	root.Standardize()
-	var out []section
-	add := func(key, project string, v *hujson.Value) error {
-		obj, ok := v.Value.(*hujson.Object)
-		if !ok {
-			return fmt.Errorf("%s: %q must be an object with one member a server", path, key)
-		}
-		s := section{key: key, project: project, entries: map[string]any{}}
-		for i := range obj.Members {
-			name := nameOf(obj.Members[i])
-			var entry any
-			if err := json.Unmarshal(obj.Members[i].Value.Pack(), &entry); err != nil {
-				return fmt.Errorf("%s: server %q is not valid JSON", path, name)
-			}
-			if _, again := s.entries[name]; !again {
-				s.names = append(s.names, name)
-			}
-			s.entries[name] = entry
-		}
-		out = append(out, s)
-		return nil
-	}
+	r := &jsonReader{path: path, lines: indexLines(data)}
 	for _, key := range []string{"mcpServers", "mcp.servers", "servers", "context_servers"} {
 		if v := memberOf(&root, key); v != nil {
-			if err := add(key, "", v); err != nil {
+			if err := r.add(key, "", v); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if v := memberOf(&root, "mcp"); v != nil {
 		if v := memberOf(v, "servers"); v != nil {
-			if err := add("servers", "", v); err != nil {
+			if err := r.add("servers", "", v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	err = eachProject(&root, add)
-	return out, err
+	err = eachProject(&root, r.add)
+	return r.sections, err
+}
+
+func (r *jsonReader) add(key, project string, v *hujson.Value) error {
+	obj, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return fmt.Errorf("%s: %q must be an object with one member a server", r.lines.at(v.StartOffset).in(r.path), key)
+	}
+	s := section{key: key, project: project, entries: map[string]any{}, places: places{}}
+	r.lines.jsonPlaces(s.places, v, 3)
+	for i := range obj.Members {
+		m := &obj.Members[i]
+		name := nameOf(*m)
+		plain := m.Value.Clone() // the places are those of the file as it is
+		plain.Standardize()
+		var entry any
+		if err := json.Unmarshal(plain.Pack(), &entry); err != nil {
+			return fmt.Errorf("%s: server %s is not valid JSON", r.lines.at(m.Value.StartOffset).in(r.path), quoteKey(name))
+		}
+		if _, again := s.entries[name]; !again {
+			s.names = append(s.names, name)
+		}
+		s.entries[name] = entry
+	}
+	r.sections = append(r.sections, s)
+	return nil
 }
 
 // eachProject adds the servers that Claude Code keeps by project.
@@ -253,9 +281,9 @@ func tomlSections(path string, data []byte) ([]section, error) {
 	}
 	servers, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: mcp_servers must be a table with one entry a server", path)
+		return nil, fmt.Errorf("%s: mcp_servers must be a table with one entry a server", tomlPlaces(data, "mcp_servers")[""].in(path))
 	}
-	s := section{key: "mcp_servers", entries: servers}
+	s := section{key: "mcp_servers", entries: servers, places: tomlPlaces(data, "mcp_servers")}
 	for name := range servers {
 		s.names = append(s.names, name)
 	}
@@ -271,16 +299,34 @@ type client struct {
 	shell, bare, editor bool
 	// sseURL says that url means HTTP+SSE.
 	sseURL bool
-	// folder is where relative paths start, where the client has one.
+	// folder is the directory that the client has open, where it is known.
 	folder string
+	// base is where relative paths start when there is no folder.
+	base string
 }
 
-func clientOf(path string, s section) client {
+// unknownClient is the name of a client that the file does not give away.
+const unknownClient = "MCP client"
+
+// clientOf tells the client by the path and the content of its file.
+func clientOf(path string, s section, home string) client {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		abs = path
 	}
-	base, dir := filepath.Base(abs), filepath.Dir(abs)
+	dir := filepath.Dir(abs)
+	c := clientNamed(filepath.Base(abs), dir, s)
+	switch c.base = dir; filepath.Base(dir) {
+	case ".vscode", ".cursor", ".gemini", ".codex", ".zed":
+		c.base = filepath.Dir(dir)
+	}
+	if c.folder == home { // the file is the user's, not a project's
+		c.folder = ""
+	}
+	return c
+}
+
+func clientNamed(base, dir string, s section) client {
 	parent := filepath.Base(dir)
 	switch {
 	case s.key == "mcp_servers":
@@ -306,7 +352,7 @@ func clientOf(path string, s section) client {
 	case base == "cline_mcp_settings.json":
 		return client{name: "Cline", editor: true}
 	}
-	return client{name: "MCP client", shell: true, editor: true}
+	return client{name: unknownClient, shell: true, editor: true}
 }
 
 func hasMember(s section, name string) bool {

@@ -87,11 +87,11 @@ var clientCases = []struct {
 	}`, []string{
 		`github | stdio | docker ["run" "-i" "-e" "GITHUB_TOKEN=s3cr3t-value-in-the-file" "ghcr.io/x"] | GITHUB_TOKEN=<a literal value> | shown ["run" "-i" "-e" "GITHUB_TOKEN=***" "ghcr.io/x"]`,
 		`literal | stdio | ${NOT_REPLACED} []`,
-		`broken | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "broken": "args" must be a list of strings`,
-		`worse | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "worse": the entry must be an object`,
-		`env | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "env": "env" must be an object of strings`,
-		`none | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "none": it has neither a command nor a url`,
-		`odd | http | wss://x | ! invalid-entry: DIR/Claude/claude_desktop_config.json: server "odd": its type "websocket" is not one that mcpvigil knows`,
+		`broken | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json:7:39: server "broken": "args" must be a list of strings`,
+		`worse | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json:8:13: server "worse": the entry must be an object`,
+		`env | stdio | x [] | ! invalid-entry: DIR/Claude/claude_desktop_config.json:9:35: server "env": "env" must be an object of strings`,
+		`none | http | ! invalid-entry: DIR/Claude/claude_desktop_config.json:10:12: server "none": it has neither a command nor a url`,
+		`odd | http | wss://x | ! invalid-entry: DIR/Claude/claude_desktop_config.json:11:20: server "odd": its type "websocket" is not one that mcpvigil knows`,
 	}},
 	{".claude.json", "Claude Code", `{
 		"numStartups": 5,
@@ -105,7 +105,7 @@ var clientCases = []struct {
 		}
 	}`, []string{
 		`linear | sse | https://mcp.linear.app/sse`,
-		`db | stdio | project=/src/app | npx ["-y" "db" "--url=postgres://u:s3cr3t@h/d"] | in /src/app | MODE=<a literal value> | PGPASSWORD=<environment variable PGPASSWORD> | shown ["-y" "db" "--url=${DB_URL}"] | ! missing-variable: DIR/.claude.json: server "db": environment variable PGPASSWORD is not set`,
+		`db | stdio | project=/src/app | npx ["-y" "db" "--url=postgres://u:s3cr3t@h/d"] | in /src/app | MODE=<a literal value> | PGPASSWORD=<environment variable PGPASSWORD> | shown ["-y" "db" "--url=${DB_URL}"] | ! missing-variable: DIR/.claude.json:6:121: server "db": environment variable PGPASSWORD is not set`,
 		`api | http | project=/src/app | https://api.example/mcp | Authorization: Bearer <environment variable API_KEY> | X-Other: <a literal value>`,
 	}},
 	{"repo/.mcp.json", "Claude Code", `{"mcpServers": {"a": {"command": "./run.sh"}}}`, []string{
@@ -127,7 +127,7 @@ var clientCases = []struct {
 			"fetch": {"type": "stdio", "command": "uvx", "args": ["mcp-server-fetch", "${env:API_KEY}"], "dev": {"watch": "x"}}
 		}
 	}`, []string{
-		`gh | http | https://api.githubcopilot.com/mcp/ | Authorization: Bearer <environment variable INPUT_API_KEY> | ! missing-variable: DIR/repo/.vscode/mcp.json: server "gh": environment variable INPUT_API_KEY is not set`,
+		`gh | http | https://api.githubcopilot.com/mcp/ | Authorization: Bearer <environment variable INPUT_API_KEY> | ! missing-variable: DIR/repo/.vscode/mcp.json:4:101: server "gh": environment variable INPUT_API_KEY is not set`,
 		`fetch | stdio | uvx ["mcp-server-fetch" "k"] | in DIR/repo | shown ["mcp-server-fetch" "${API_KEY}"]`,
 	}},
 	{"Code/User/settings.json", "VS Code", `{"editor.x": 1, /* c */ "mcp": {"servers": {"a": {"command": "x"}}}}`, []string{`a | stdio | x []`}},
@@ -155,7 +155,7 @@ enabled = false
 [mcp_servers.bad]
 command = ["x"]
 `, []string{
-		`bad | stdio |  [] | ! invalid-entry: DIR/.codex/config.toml: server "bad": "command" must be a string`,
+		`bad | stdio |  [] | ! invalid-entry: DIR/.codex/config.toml:18:1: server "bad": "command" must be a string`,
 		`docs | stdio | npx ["-y" "docs"] | in /w | API_KEY=<environment variable API_KEY> | KEY=<a literal value> | startup 20.5s`,
 		`figma | http | disabled | https://mcp.figma.example/mcp | Authorization: Bearer <environment variable API_KEY> | X-Region: <a literal value> | X-Api: <environment variable API_KEY>`,
 	}},
@@ -166,7 +166,7 @@ command = ["x"]
 	}}`, []string{
 		`h | http | https://g.example/mcp | Authorization: Bearer <environment variable API_KEY>`,
 		`s | sse | https://g.example/events`,
-		`c | stdio |  ["$$"] | in /g | ! missing-variable: DIR/.gemini/settings.json: server "c": environment variable RUN is not set`,
+		`c | stdio |  ["$$"] | in /g | ! missing-variable: DIR/.gemini/settings.json:4:20: server "c": environment variable RUN is not set`,
 	}},
 	{"zed/settings.json", "Zed", `{"context_servers": {
 		"old": {"source": "custom", "command": {"path": "p", "args": ["a"], "env": {"K": "` + secret + `"}}},
@@ -175,7 +175,7 @@ command = ["x"]
 	{"cline_mcp_settings.json", "Cline", `{"mcpServers": {"r": {"type": "streamableHttp", "url": "https://r.example/sse", "autoApprove": []}}}`, []string{`r | http | https://r.example/sse`}},
 	{"anything.json", "MCP client", `{"mcpServers": {"a": {"url": "https://u:` + secret + `@x.example/mcp?api_key=` + secret + `&b=1"}, "b": {"type": "stdio", "url": "https://x"}}}`, []string{
 		`a | http | https://u:` + secret + `@x.example/mcp?api_key=` + secret + `&b=1`,
-		`b | http | https://x | ! invalid-entry: DIR/anything.json: server "b": its type is stdio, but it has no command`,
+		`b | http | https://x | ! invalid-entry: DIR/anything.json:1:134: server "b": its type is stdio, but it has no command`,
 	}},
 }
 
@@ -213,10 +213,10 @@ func TestReadClientsRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"a.json": {`{"mcpServers": {"a": ` + secret, " is not valid JSON at line 1, column 22"},
-		"b.json": {`{"mcpServers": []}`, `: "mcpServers" must be an object with one member a server`},
+		"b.json": {`{"mcpServers": []}`, `:1:16: "mcpServers" must be an object with one member a server`},
 		"c.json": {strings.Repeat(`{"a":`, 2000), " is nested more than 1000 deep"},
 		"d.toml": {"a = " + secret, " is neither JSON nor valid TOML at line 1, column 5"},
-		"e.toml": {"mcp_servers = 5", ": mcp_servers must be a table with one entry a server"},
+		"e.toml": {"mcp_servers = 5", ":1:1: mcp_servers must be a table with one entry a server"},
 	} {
 		path := writeFile(t, dir, name, c.text)
 		_, err := ReadClients(path)
@@ -231,6 +231,46 @@ func TestReadClientsRefuses(t *testing.T) {
 	}
 	if _, err := ReadClients(filepath.Join(dir, "absent")); err == nil || !strings.Contains(err.Error(), "does not exist; check the path") {
 		t.Error(err)
+	}
+}
+
+// TestClientPlaces: problems and warnings say where they are, in every way a
+// file may be written.
+func TestClientPlaces(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"bom.json":  {"\xef\xbb\xbf\n\n{ /* ü */ \"mcpServers\": {\"a\": {\"command\": 5}}}", `3:43: server "a": "command" must be a string`},
+		"crlf.json": {"{\r\n  \"mcpServers\": {\r\n    \"ü\": {\"env\": {\"A\": \"${GONE}\"}, \"command\": \"x\"}\r\n}}", `3:24: server "\u00fc": environment variable GONE is not set`},
+		"typo.json": {`{"mcpServers": {"a": {"comand": "x"}}}`, `1:33: server "a": it has neither a command nor a url (did you mean "command" by "comand"?); 1:33: server "a": unknown member "comand"; did you mean "command"?`},
+		"none.json": {`{"mcpServers": {"a": {}}}`, `1:22: server "a": it has neither a command nor a url (add one of them in an MCP client's configuration)`},
+		"more.json": {
+			`{"mcpServers": {"a": {"url": "https://x.example", "header": {}, "Environment": {}, "environment": {}, "timeout": 5, "x-own": 1}}}`,
+			`; 1:80: server "a": unknown member "Environment"; did you mean "env"?; 1:99: server "a": unknown member "environment"; did you mean "env"?; 1:61: server "a": unknown member "header"; did you mean "headers"?`,
+		},
+		"off.json":     {`{"mcpServers": {"a": {"disabled": true, "comand": "x", "command": "x"}}}`, ``},
+		"program.json": {`{"mcpServers": {"a": {"command": "npx -y server", "cwd": "/"}}}`, `; 1:34: server "a": command "npx -y server" is not found; it has spaces in it, and no shell splits it; write the program alone, and what follows it into args`},
+		"a.toml":       {"[mcp_servers.a]\ncommand = 'gone'\ncwd = '/none/of it'\n", `; 3:1: server "a": directory "/none/of it" does not exist; create it, or change the path; 2:1: server "a": command "gone" is not on PATH; install it, or give its path`},
+		"inline.toml":  {"mcp_servers.a = { url = 'https://x.example', bearer_token_env_var = 'a b' }", `1:13: server "a": the name of an environment variable was expected, not a value`},
+	} {
+		path := writeFile(t, dir, name, c.text)
+		f, err := ReadClientsWith(path, Options{LookupEnv: env()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if p := f.Servers[0].Target.Problem; p != nil {
+			got = p.Text
+			if strings.Contains(p.Text, "neither") {
+				got += " (" + p.Hint + ")"
+			}
+		}
+		for _, w := range f.Warnings {
+			got += "; " + w.String()
+		}
+		if got = strings.ReplaceAll(got, path+":", ""); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
 	}
 }
 
@@ -293,7 +333,7 @@ func TestImport(t *testing.T) {
 			for _, s := range f.Servers {
 				all = append(all, s.Target)
 			}
-			text, refs, err := Import(all...)
+			text, refs, err := ImportServers(f.Servers...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -302,9 +342,13 @@ func TestImport(t *testing.T) {
 					t.Fatalf("the result shows a secret:\n%s\n%v", text, refs)
 				}
 			}
-			values := []string{"DB_URL", "postgres://u:s3cr3t@h/d"}
+			var values []string
 			for _, r := range refs {
-				values = append(values, r.Variable, secret)
+				if value, ok := clientEnv(dir)(r.Variable); ok {
+					values = append(values, r.Variable, value)
+				} else if r.Inline {
+					values = append(values, r.Variable, secret)
+				}
 			}
 			back, err := Parse("mcpvigil.yaml", text, Options{LookupEnv: env(values...)})
 			if err != nil {
@@ -378,7 +422,16 @@ func TestImportReferences(t *testing.T) {
 	}
 	want := `# yaml-language-server: $schema=` + SchemaID + `
 # Left out: "bad\nversion: v2": a target has no endpoint
-# Set before a check: GITHUB_AUTHORIZATION, GITHUB_API_KEY, GITHUB_TOKEN, GITHUB_SECRET, GITHUB_GITHUB_TOKEN, GITHUB_API_KEY_2, GITHUB_X_API_KEY, SSE_TOKEN
+# Set before a check:
+#   GITHUB_AUTHORIZATION (github, argument 2): the value in the client's file
+#   GITHUB_API_KEY (github, argument 3): the value in the client's file
+#   GITHUB_TOKEN (github, argument 5): the value in the client's file
+#   GITHUB_SECRET (github, argument 6): the value in the client's file
+#   GITHUB_TOKEN_2 (github, variable GITHUB_TOKEN): the value in the client's file
+#   MINE (github, variable KEPT): the same variable as in the client's file
+#   GITHUB_API_KEY_2 (github, the endpoint): the value in the client's file
+#   GITHUB_X_API_KEY (github, header X-API-Key): the value in the client's file
+#   SSE_TOKEN (sse, header Authorization): the value in the client's file
 version: v1
 targets:
   - name: github
@@ -390,7 +443,7 @@ targets:
         command: docker
         args: [--header, 'Authorization: Bearer ${GITHUB_AUTHORIZATION}', '--api-key=${GITHUB_API_KEY}', --token, '${GITHUB_TOKEN}', '${GITHUB_SECRET}', '$${literal}', 'on: yes']
         env:
-          GITHUB_TOKEN: GITHUB_GITHUB_TOKEN
+          GITHUB_TOKEN: GITHUB_TOKEN_2
           KEPT: MINE
   - name: github (2)
     type: mcp
@@ -412,11 +465,195 @@ targets:
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(refs) != 9 || refs[5] != (Reference{Variable: "MINE", Target: "github", For: "variable KEPT"}) || refs[0] != (Reference{"GITHUB_AUTHORIZATION", "github", "argument 2", true}) {
+	if len(refs) != 9 || refs[5] != (Reference{Variable: "MINE", Target: "github", For: "variable KEPT", Source: "the same variable as in the client's file"}) || refs[0] != (Reference{"GITHUB_AUTHORIZATION", "github", "argument 2", true, "the value in the client's file"}) {
 		t.Errorf("%+v", refs)
 	}
 	if _, _, err := Import(); err == nil {
 		t.Error("nothing was imported without an error")
+	}
+}
+
+// TestImportCarriesReferences: what a client's file refers to is referred to in
+// the result, and what cannot be is said.
+func TestImportCarriesReferences(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "repo/.env", "FROM_FILE="+secret)
+	for name, c := range map[string]struct{ text, want string }{
+		"repo/.vscode/mcp.json": {`{"servers": {
+			"github": {"type": "http", "url": "https://x.example/mcp", "headers": {"Authorization": "Bearer ${input:github-token}", "X-Region": "eu"}},
+			"local": {"command": "${env:RUNNER}", "args": ["${workspaceFolder}/s.js", "--key=${input:api}", "--url=https://u:` + secret + `@h:${env:PORT}/", "${command:pick}"], "cwd": "sub",
+				"envFile": "${workspaceFolder}/.env", "env": {"ROOT": "${workspaceFolder}/data", "GITHUB": "${env:LOGIN}:x"}},
+			"lost": {"command": "x", "envFile": "none.env"},
+			"odd": {"command": 5}}}`, `# Left out of "local": what only the client can replace: a ${…} in args
+# Left out of "local": envFile "DIR/repo/.env"; its variables are referred to, one by one, under env
+# Left out of "lost": envFile "DIR/repo/none.env", which does not exist
+# Left out: "odd": DIR/repo/.vscode/mcp.json:6:23: server "odd": "command" must be a string
+# Set before a check:
+#   INPUT_GITHUB_TOKEN (github, header Authorization): what VS Code's file calls ${input:github-token}
+#   GITHUB_X_REGION (github, header X-Region): the value in VS Code's file
+#   RUNNER (local, the command): the same variable as in VS Code's file
+#   INPUT_API (local, argument 2): what VS Code's file calls ${input:api}
+#   LOCAL_PASSWORD (local, argument 3): the value in VS Code's file
+#   PORT (local, argument 3): the same variable as in VS Code's file
+#   LOCAL_FROM_FILE (local, variable FROM_FILE): the value in "DIR/repo/.env"
+#   LOCAL_GITHUB (local, variable GITHUB): what stands in VS Code's file, made up of LOGIN
+#   LOCAL_ROOT (local, variable ROOT): "DIR/repo/data"
+version: v1
+targets:
+  - name: github
+    type: mcp
+    endpoint: https://x.example/mcp
+    auth:
+      headers:
+        - name: Authorization
+          value_env: INPUT_GITHUB_TOKEN
+          prefix: 'Bearer '
+        - name: X-Region
+          value_env: GITHUB_X_REGION
+  - name: local
+    type: mcp
+    endpoint: stdio://local
+    mcp:
+      transport: stdio
+      stdio:
+        command: ${RUNNER}
+        args: [DIR/repo/s.js, '--key=${INPUT_API}', '--url=https://u:${LOCAL_PASSWORD}@h:${PORT}/', '$${command:pick}']
+        directory: DIR/repo/sub
+        env:
+          FROM_FILE: LOCAL_FROM_FILE
+          GITHUB: LOCAL_GITHUB
+          ROOT: LOCAL_ROOT
+  - name: lost
+    type: mcp
+    endpoint: stdio://lost
+    mcp:
+      transport: stdio
+      stdio:
+        command: x
+        directory: DIR/repo
+`},
+		"p/.mcp.json": {`{"mcpServers": {
+			"api": {"type": "http", "url": "${BASE:-https://api.example}/mcp?key=` + secret + `&v=${V:-1}", "headers": {"X-A": "${A:-` + secret + `}", "Authorization": "Bearer ${T}"}},
+			"db": {"command": "${RUN:-./run}", "args": ["--url=${DB:-postgres://u:` + secret + `@h/d}", "--token", "${TOKEN:-` + secret + `}", "${MODE:-fast} x"], "cwd": "${SUB:-sub}/x"},
+			"api mcp": {"command": "x", "cwd": "sub/${SUB}", "env": {"MCP_TOKEN": "` + secret + `", "TOKEN": "` + secret + `"}}}}`, `# Set before a check:
+#   BASE (api, the endpoint): the same variable as in Claude Code's file
+#   API_KEY (api, the endpoint): the value in Claude Code's file
+#   V (api, the endpoint): the same variable as in Claude Code's file
+#   T (api, header Authorization): the same variable as in Claude Code's file
+#   API_X_A (api, header X-A): that of A, or the default that stands in Claude Code's file
+#   RUN (db, the command): the same variable as in Claude Code's file
+#   DB (db, argument 1): the same variable as in Claude Code's file
+#   DB_TOKEN (db, argument 3): the value in Claude Code's file
+#   MODE (db, argument 4): the same variable as in Claude Code's file
+#   SUB (db, the directory; api mcp, the directory): the same variable as in Claude Code's file
+#   API_MCP_TOKEN (api mcp, variable MCP_TOKEN): the value in Claude Code's file
+#   API_MCP_TOKEN_2 (api mcp, variable TOKEN): the value in Claude Code's file
+version: v1
+targets:
+  - name: api
+    type: mcp
+    endpoint: ${BASE:-https://api.example}/mcp?key=${API_KEY}&v=${V:-1}
+    auth:
+      headers:
+        - name: Authorization
+          value_env: T
+          prefix: 'Bearer '
+        - name: X-A
+          value_env: API_X_A
+  - name: db
+    type: mcp
+    endpoint: stdio://db
+    mcp:
+      transport: stdio
+      stdio:
+        command: ${RUN:-./run}
+        args: ['--url=${DB}', --token, '${DB_TOKEN}', '${MODE:-fast} x']
+        directory: DIR/p/${SUB:-sub}/x
+  - name: api mcp
+    type: mcp
+    endpoint: stdio://api-mcp
+    mcp:
+      transport: stdio
+      stdio:
+        command: x
+        directory: DIR/p/sub/${SUB}
+        env:
+          MCP_TOKEN: API_MCP_TOKEN
+          TOKEN: API_MCP_TOKEN_2
+`},
+		// Without a folder, its name becomes a variable; a relative cwd starts at
+		// the client's file.
+		"Code/User/mcp.json": {`{"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/s", "${workspaceFolderBasename}"], "cwd": "sub", "env": {"ROOT": "${workspaceFolder}"}}}}`, `# Set before a check:
+#   WORKSPACE_FOLDER (a, argument 1; a, variable ROOT): what VS Code's file calls ${workspaceFolder}
+#   WORKSPACE_FOLDER_BASENAME (a, argument 2): what VS Code's file calls ${workspaceFolderBasename}
+version: v1
+targets:
+  - name: a
+    type: mcp
+    endpoint: stdio://a
+    mcp:
+      transport: stdio
+      stdio:
+        command: x
+        args: ['${WORKSPACE_FOLDER}/s', '${WORKSPACE_FOLDER_BASENAME}']
+        directory: DIR/Code/User/sub
+        env:
+          ROOT: WORKSPACE_FOLDER
+`},
+		// The user's own file is not a project's.
+		"home/.cursor/mcp.json": {`{"mcpServers": {"a": {"command": "${userHome}/x"}}}`, `version: v1
+targets:
+  - name: a
+    type: mcp
+    endpoint: stdio://a
+    mcp:
+      transport: stdio
+      stdio:
+        command: DIR/home/x
+`},
+		"q/.gemini/settings.json": {`{"mcpServers": {"a": {"command": "$RUN", "cwd": "sub"}}}`, `# Set before a check:
+#   RUN (a, the command): the same variable as in Gemini CLI's file
+version: v1
+targets:
+  - name: a
+    type: mcp
+    endpoint: stdio://a
+    mcp:
+      transport: stdio
+      stdio:
+        command: ${RUN}
+        directory: DIR/q/sub
+`},
+	} {
+		f, err := ReadClientsWith(writeFile(t, dir, name, c.text), Options{LookupEnv: env("HOME", dir+"/home", "PORT", "1", "BASE", "https://"+secret)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, refs, err := ImportServers(f.Enabled()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(strings.ReplaceAll(string(text), dir, "DIR"), "\n")
+		if diff := cmp.Diff(c.want, body); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		// Every variable that the result refers to is listed.
+		listed := map[string]string{}
+		for _, r := range refs {
+			listed[r.Variable] = "set"
+			if r.Source == "" || r.For == "" {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		asked := func(variable string) (string, bool) {
+			if listed[variable] == "" {
+				t.Errorf("%s: %s is not listed", name, variable)
+			}
+			return "set", true
+		}
+		if _, err := Parse("mcpvigil.yaml", text, Options{LookupEnv: asked}); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
 	}
 }
 
@@ -501,7 +738,7 @@ func FuzzReadClients(f *testing.F) {
 				s.Target.Validate()
 				_ = s.Target.Address()
 			}
-			text, _, err := Import(file.Targets()...)
+			text, _, err := ImportServers(file.Enabled()...)
 			if err == nil {
 				if _, err := Parse("mcpvigil.yaml", text, Options{Portable: true}); err != nil {
 					t.Fatalf("%v\n%s", err, text)

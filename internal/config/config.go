@@ -116,7 +116,7 @@ func LoadWith(path string, opts Options) (*File, error) {
 }
 
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, explainOpen(path, err)
 	}
@@ -138,12 +138,36 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
+var errPipe = errors.New("a pipe or socket, not a file")
+
+// openFile is [os.Open], but that it waits for nobody: see [Pipe].
+func openFile(path string) (*os.File, error) {
+	if Pipe(path) {
+		return nil, errPipe
+	}
+	return os.Open(path)
+}
+
+// Pipe reports whether path names a pipe or a socket, to open which takes
+// somebody at the other end and may take for ever. What /dev and /proc name is
+// open already, such as /dev/stdin and what a shell makes of <(command).
+func Pipe(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
+		return false
+	}
+	path = filepath.ToSlash(filepath.Clean(path))
+	return !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/")
+}
+
 func explainOpen(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist; check the path: %w", path, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s may not be read by this user; change its permissions: %w", path, fs.ErrPermission)
+	case errors.Is(err, errPipe):
+		return fmt.Errorf("%s is %w; give a file, or /dev/stdin", path, errPipe)
 	default:
 		return fmt.Errorf("read configuration: %w", err)
 	}

@@ -431,7 +431,7 @@ func (d *decoder) complete(n *yaml.Node, o *objectRule, members map[string]membe
 			d.fail(n, o.name+" has no "+f.name, "add "+f.name+": "+f.sample())
 		}
 	}
-	if o.atLeastOne != nil && strays == nil && len(written(members, o.atLeastOne)) == 0 {
+	if o.atLeastOne != nil && strays == nil && len(standing(members, o.atLeastOne)) == 0 {
 		d.fail(n, o.name+" needs one of "+listed(o.atLeastOne, "or"), "add one of them")
 	}
 	if o.exactlyOne != nil {
@@ -441,7 +441,7 @@ func (d *decoder) complete(n *yaml.Node, o *objectRule, members map[string]membe
 
 // one records that not exactly one of the keys stands there that have to.
 func (d *decoder) one(n *yaml.Node, o *objectRule, members map[string]member, strays []string) {
-	found := written(members, o.exactlyOne)
+	found := standing(members, o.exactlyOne)
 	choices := o.exactlyOne
 	if o.insteadKey != "" {
 		m, there := members[o.insteadKey]
@@ -466,8 +466,8 @@ func (d *decoder) one(n *yaml.Node, o *objectRule, members map[string]member, st
 	}
 }
 
-// written returns those of the keys that stand in a mapping.
-func written(members map[string]member, keys []string) []string {
+// standing returns those of the keys that stand in a mapping.
+func standing(members map[string]member, keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(name string) bool {
 		_, ok := members[name]
 		return !ok

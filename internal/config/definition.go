@@ -47,6 +47,7 @@ type targetFields struct {
 	Retries         *int              `yaml:"retries" min:"0" max:"3" default:"0" doc:"How often a server that could not be reached is tried again."`
 	RetryDelayMS    *int              `yaml:"retry_delay_ms" min:"0" max:"60000" default:"100" doc:"Pause before each further try, in milliseconds."`
 	BudgetMS        *int              `yaml:"budget_ms" min:"1" max:"60000" doc:"Bounds the whole check in milliseconds; timeout in agenthealth's words."`
+	Limits          *limitsConfig     `yaml:"limits" doc:"How much is read from the server at most. Over a limit a result is unknown."`
 	Auth            *authConfig       `yaml:"auth" doc:"The credential. Always a reference, never the value."`
 	TLS             *tlsConfig        `yaml:"tls" doc:"How an https endpoint and its authorization server are trusted, and how the check proves itself to them."`
 	AllowPlaintext  *bool             `yaml:"allow_plaintext_credentials" default:"false" doc:"Lets the credential go to a plain http endpoint on another machine."`
@@ -105,6 +106,15 @@ type thresholds struct {
 }
 
 func (thresholds) about() (name, title string) { return "thresholds", "Thresholds" }
+
+type limitsConfig struct {
+	object
+	ResponseBytes *int `yaml:"response_bytes" min:"1" max:"1073741824" default:"4194304" example:"8388608" doc:"Largest answer, in bytes, after decoding; for a stdio server the longest line."`
+	Pages         *int `yaml:"pages" min:"1" max:"100000" default:"100" doc:"Most pages of one list."`
+	Entries       *int `yaml:"entries" min:"1" max:"1000000" default:"10000" doc:"Most entries of one list."`
+}
+
+func (limitsConfig) about() (name, title string) { return "limits", "Limits" }
 
 type authConfig struct {
 	object

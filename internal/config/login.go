@@ -44,9 +44,11 @@ func (p *part) readable(n *yaml.Node, key, path, reason string) string {
 }
 
 func unreadable(path string) string {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		switch {
+		case errors.Is(err, errPipe):
+			return "is a pipe, not a file"
 		case os.IsNotExist(err):
 			return "does not exist"
 		case os.IsPermission(err):

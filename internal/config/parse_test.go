@@ -493,7 +493,7 @@ func TestDetail(t *testing.T) {
                   ^
 f:6:12: "bearer" is not a key of auth; a secret is never written into this file; write bearer_env: VARIABLE, bearer_file: PATH or bearer_command: [PROGRAM]
     6 |     auth: (not shown)
-f:7:5: unknown key "password" in a target; known keys are name, type, endpoint, id, checks, thresholds, dependencies, timeout, timeout_ms, check_timeouts_ms, retries, retry_delay_ms, budget_ms, auth, tls, allow_plaintext_credentials, mcp and monitor
+f:7:5: unknown key "password" in a target; known keys are name, type, endpoint, id, checks, thresholds, dependencies, timeout, timeout_ms, check_timeouts_ms, retries, retry_delay_ms, budget_ms, limits, auth, tls, allow_plaintext_credentials, mcp and monitor
     7 |     password: (not shown)
             ^
 f:8:17: timeout_ms must be a whole number from 1 to 300000, not a string
@@ -549,4 +549,26 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLimits(t *testing.T) {
+	f, err := Parse("f", []byte(`version: v1
+targets:
+  - {name: a, type: mcp, endpoint: 'http://x', limits: {response_bytes: 8388608, pages: 3, entries: 70}}
+  - {name: b, type: mcp, endpoint: 'http://x', limits: {entries: 5}}
+  - {name: c, type: mcp, endpoint: 'http://x'}
+`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []target.Limits{{ResponseBytes: 8 << 20, Pages: 3, Entries: 70}, {Entries: 5}, {}} {
+		if got := f.Targets[i].Limits; got != want {
+			t.Errorf("%s: %+v, want %+v", f.Targets[i].Name, got, want)
+		}
+	}
+	for _, limits := range []string{"pages: 0", "response_bytes: 8MiB", "entries: 1000001", "bytes: 1"} {
+		if _, err := Parse("f", []byte("version: v1\ntargets: [{name: a, type: mcp, endpoint: 'http://x', limits: {"+limits+"}}]\n"), Options{}); err == nil {
+			t.Errorf("{%s} was accepted", limits)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +24,8 @@ var (
 	capitals = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=\S*$`)
 	// Names of flags, variables and query parameters that hold secrets.
 	secretName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:api[_-]?key|apikey|key|access[_-]?key|token|secret|passw(?:or)?d|passphrase|pwd|auth|authorization|bearer|credentials?|cookie|pat|sig|signature|code)$`)
+	// A URL, which need not be a valid one, also where references stand in it: see standIn.
+	urlStart   = regexp.MustCompile(`^(?:[A-Za-z\x{E000}-\x{F8FF}][A-Za-z0-9+.\x{E000}-\x{F8FF}-]*://[^\s/?#]|[\x{E000}-\x{F8FF}][^\s?]*[/?])`)
 	camelSplit = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 )
 
@@ -115,8 +116,8 @@ func pieces(arg, before string) []piece {
 			return out
 		}
 	}
-	if u, err := url.Parse(arg); err == nil && u.Scheme != "" && u.Host != "" {
-		return urlPieces(arg, u)
+	if urlStart.MatchString(arg) {
+		return urlPieces(arg)
 	}
 	if name, value, ok := strings.Cut(arg, ":"); ok && namesSecret(strings.TrimSpace(name)) && strings.TrimSpace(value) != "" {
 		return headerPieces(arg)
@@ -147,8 +148,8 @@ func assignment(arg string) []piece {
 		return prepend(name+"=", headerPieces(value))
 	}
 	if !namesSecret(name) && !LooksSecret(value) {
-		if u, err := url.Parse(value); err == nil && u.Scheme != "" && u.Host != "" {
-			return prepend(name+"=", urlPieces(value, u))
+		if urlStart.MatchString(value) {
+			return prepend(name+"=", urlPieces(value))
 		}
 		return nil
 	}
@@ -193,9 +194,9 @@ type span struct {
 }
 
 // urlPieces cuts the password, the secret parameters and a key in the path out
-// of raw, which parses as u.
-func urlPieces(raw string, u *url.URL) []piece {
-	spans := append(passwordSpan(raw, u), querySpans(raw)...)
+// of raw, which matches urlStart.
+func urlPieces(raw string) []piece {
+	spans := append(passwordSpan(raw), querySpans(raw)...)
 	if len(spans) == 0 || spans[0].label == "PASSWORD" {
 		spans = append(spans, pathSpan(raw)...)
 	}
@@ -217,9 +218,9 @@ func urlPieces(raw string, u *url.URL) []piece {
 
 // passwordSpan finds the password before the host, or the user name when it
 // stands alone.
-func passwordSpan(raw string, u *url.URL) []span {
+func passwordSpan(raw string) []span {
 	start := strings.Index(raw, "://") + len("://")
-	if u.User == nil || start < len("://") {
+	if start < len("://") {
 		return nil
 	}
 	authority := raw[start:]
@@ -228,6 +229,9 @@ func passwordSpan(raw string, u *url.URL) []span {
 	}
 	at := strings.LastIndexByte(authority, '@')
 	from := strings.IndexByte(authority, ':') + 1
+	if at < 0 {
+		return nil
+	}
 	if from > at {
 		from = 0
 	}
@@ -259,7 +263,10 @@ func querySpans(raw string) []span {
 // pathSpan finds the first segment of the path that is built like a key, since
 // some servers take it there.
 func pathSpan(raw string) []span {
-	start := strings.Index(raw, "://") + len("://")
+	start := 0
+	if scheme, _, ok := strings.Cut(raw, "://"); ok {
+		start = len(scheme) + len("://")
+	}
 	end := len(raw)
 	if q := strings.IndexAny(raw[start:], "?#"); q >= 0 {
 		end = start + q

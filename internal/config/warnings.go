@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,8 @@ func faults(c *target.Command) []fault {
 		return out
 	}
 	_, err := exec.LookPath(path)
-	if err == nil {
+	ownPath := named && slices.ContainsFunc(c.Env, func(v target.EnvVar) bool { return v.Name == "PATH" })
+	if err == nil || ownPath {
 		return out
 	}
 	shown := shownPath(c.Path)

@@ -36,10 +36,11 @@ func TestWarnings(t *testing.T) {
 		stdio+"command: DIR/none}}, name: none}\n"+
 		stdio+"command: server, directory: DIR/none}}, name: directory}\n"+
 		stdio+"command: ./x, directory: DIR/bin/server}}, name: file}\n"+
+		stdio+"command: gone, env: {PATH: SOME_PATH}}}, name: its own path}\n"+
 		stdio+"command: gone, env: {A: UNSET}}}, name: problem}\n"+
 		"  - {type: mcp, endpoint: 'https://x.example', name: fine, monitor: {interval: 1m}}\n"+
 		"  - {type: mcp, endpoint: 'https://x.example', name: fine, monitor: {interval: 1m}}\n", "DIR", dir)
-	f := mustParse(t, text)
+	f := mustParse(t, text, "SOME_PATH", "/x")
 	want := []string{
 		`6:81: command "gone" is not on PATH; install it, or give its path`,
 		`7:81: command "server --token *** x" is not found; it has spaces in it, and no shell splits it; write the program alone, and what follows it into args`,
@@ -47,9 +48,9 @@ func TestWarnings(t *testing.T) {
 		`9:81: command "DIR/none" does not exist; install it, or change the path`,
 		`10:100: directory "DIR/none" does not exist; create it, or change the path`,
 		`11:97: directory "DIR/bin/server" is a file; give the directory that holds it`,
-		`13:54: name "fine" is used twice, first on line 3; give each target a name of its own: reports and metrics tell targets apart by it`,
-		`13:60: monitor is read and validated for the monitor to come; this version does nothing with it`,
 		`14:54: name "fine" is used twice, first on line 3; give each target a name of its own: reports and metrics tell targets apart by it`,
+		`14:60: monitor is read and validated for the monitor to come; this version does nothing with it`,
+		`15:54: name "fine" is used twice, first on line 3; give each target a name of its own: reports and metrics tell targets apart by it`,
 	}
 	var got []string
 	for _, w := range f.Warnings {

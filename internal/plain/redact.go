@@ -20,9 +20,14 @@ const mask = "***"
 // where it stands alone: "ab" must not turn "table" into "t***le".
 const shortSecret = 4
 
+// anyCaseSecret is the length from which a secret is found in any case.
+const anyCaseSecret = 8
+
 // Redactor replaces known secrets by ***, in the forms in which they turn up:
 // as they are, escaped for a URL's query or path or for JSON, and in standard
-// or URL base64. Overlapping secrets are covered whole.
+// or URL base64. Secrets of 8 bytes and more are found in any case, because
+// parsers put host names and media types into lower case. Overlapping secrets
+// are covered whole.
 //
 // Secrets of fewer than 4 bytes are replaced only where no letter, digit or
 // underscore touches them. A nil *Redactor changes nothing; a Redactor is safe
@@ -30,6 +35,7 @@ const shortSecret = 4
 type Redactor struct {
 	mu    sync.RWMutex
 	forms []string // distinct, longest first
+	lower []string // of the longer ones, in lower case
 }
 
 // NewRedactor makes a Redactor that knows the given secrets, as [Redactor.Add] takes them.
@@ -62,6 +68,23 @@ func (r *Redactor) Add(secret string) {
 		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
 	r.forms = slices.Compact(forms)
+	r.lower = nil
+	for _, form := range r.forms {
+		if len(form) >= anyCaseSecret {
+			r.lower = append(r.lower, lowerASCII(form))
+		}
+	}
+	r.lower = slices.Compact(r.lower)
+}
+
+// lowerASCII changes no byte offset, which strings.ToLower may.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 func isScheme(s string) bool {
@@ -128,11 +151,20 @@ func (r *Redactor) String(s string) string {
 		return s
 	}
 	r.mu.RLock()
-	forms := r.forms
+	forms, lower := r.forms, r.lower
 	r.mu.RUnlock()
+	if len(forms) == 0 {
+		return s
+	}
 	var found []span
 	for _, form := range forms {
 		found = appendMatches(found, s, form)
+	}
+	if utf8.ValidString(s) { // else Map would move bytes
+		small := lowerASCII(s)
+		for _, form := range lower {
+			found = appendMatches(found, small, form)
+		}
 	}
 	if len(found) == 0 {
 		return s

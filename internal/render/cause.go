@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
 
@@ -35,7 +34,7 @@ func causeOf(r *probe.Report) cause {
 		if c.Name != probe.StepDependencies {
 			return out
 		}
-		if d := guilty(r); d != nil && !strings.Contains(out.Message, dependencyCause(d)) {
+		if d := guilty(r); d != nil && !strings.Contains(out.Message, causeOf(reportOf(d)).Message) {
 			out.Message += "; " + dependencyCause(d)
 		}
 		return out
@@ -100,16 +99,19 @@ func reportOf(d *probe.DependencyResult) *probe.Report {
 const checkTail = 5
 
 // stderrOf returns the last lines of what a failed command wrote to its standard
-// error, and how many lines there were. most 0: all lines.
+// error, safe to show, and how many lines there were. most 0: all lines.
 func stderrOf(c *probe.Result, most int) (lines []string, of int) {
 	text, ok := c.Details["stderr"].(string)
-	if text = strings.TrimRight(text, "\r\n "); !ok || text == "" {
+	if text = strings.TrimRight(text, "\r\n\t "); !ok || text == "" {
 		return nil, 0
 	}
-	lines = strings.Split(plain.Text(text, 16*maxLine), "\n")
+	lines = strings.Split(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text), "\n")
 	of = len(lines)
 	if most > 0 && of > most {
 		lines = lines[of-most:]
+	}
+	for i, l := range lines {
+		lines[i] = line(l)
 	}
 	return lines, of
 }

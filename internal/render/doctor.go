@@ -220,10 +220,17 @@ func (p *page) advice(r *probe.Report) {
 	if g := brokenRung(r); g != nil && !slices.ContainsFunc(r.Checks, func(c probe.Result) bool { return c.Reason == g.Reason }) {
 		add(name(g.Name)+": "+name(string(g.Reason)), g.Hint)
 	}
-	for i := range r.Checks {
-		if c := &r.Checks[i]; !c.Skipped && c.Status != probe.StatusHealthy {
-			add(strings.TrimSuffix(name(c.Name)+": "+name(string(c.Reason)), ": "), c.Hint)
+	steps := func(of string, r *probe.Report) {
+		for i := range r.Checks {
+			if c := &r.Checks[i]; !c.Skipped && c.Status != probe.StatusHealthy && (c.Name != probe.StepDependencies || guilty(r) == nil) {
+				add(strings.TrimSuffix(of+name(c.Name)+": "+name(string(c.Reason)), ": "), c.Hint)
+			}
 		}
+	}
+	steps("", r)
+	for i := range r.Dependencies {
+		d := &r.Dependencies[i]
+		steps(name(d.Name)+": ", reportOf(d))
 	}
 	for _, n := range r.Notes {
 		add(name(string(n.Reason))+": "+line(n.Text), n.Hint)

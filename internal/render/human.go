@@ -166,7 +166,7 @@ func (p *page) trouble(indent string, c *probe.Result, hints bool) {
 		}
 		p.printf("%sstderr%s:\n", indent, shown)
 		for _, l := range lines {
-			p.printf("%s  %s\n", indent, p.colour(dim, "| "+line(l)))
+			p.printf("%s  %s\n", indent, p.colour(dim, "| "+l))
 		}
 	}
 	if hints && c.Hint != "" {
@@ -261,7 +261,7 @@ func (p *page) dependencySteps(d *probe.DependencyResult) {
 		} else {
 			p.printf("      %s: %s\n", name(c.Name), line(c.Message))
 		}
-		p.trouble("        ", c, true)
+		p.trouble("        ", c, !p.whole)
 	}
 	if !told {
 		p.printf("      %s\n", causeOf(r))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ import (
 
 // Inspect writes what a server advertises. Human output lists names with the
 // first line of each description; JSON holds the objects as the server sent
-// them, members, order and numbers untouched, in
+// them, members, order and numbers untouched but for the secrets of the check, in
 //
 //	{"target", "status", "failure", "server", "opening", "tools", "resources", "resourceTemplates", "prompts"}
 //
@@ -52,7 +53,7 @@ func (p *page) inspect(r *probe.Report) {
 	if !r.Passed() {
 		p.steps(r, true)
 	}
-	inv := r.Inventory
+	inv := inventory(r)
 	if inv == nil {
 		p.printf("\n  Nothing was listed: the check did not get that far.\n")
 		return
@@ -62,6 +63,23 @@ func (p *page) inspect(r *probe.Report) {
 	p.list("Resource templates", "uriTemplate", inv.ResourceTemplates)
 	p.list("Prompts", "name", inv.Prompts)
 	p.instructions(inv.Opening)
+}
+
+// inventory is that of r without the secrets of the check, or nil.
+func inventory(r *probe.Report) *probe.Inventory {
+	if r.Inventory == nil {
+		return nil
+	}
+	inv := *r.Inventory
+	inv.Opening = redactJSON(inv.Opening, r.Redact)
+	for _, list := range []*[]json.RawMessage{&inv.Tools, &inv.Resources, &inv.ResourceTemplates, &inv.Prompts} {
+		clean := slices.Clone(*list)
+		for i := range clean {
+			clean[i] = redactJSON(clean[i], r.Redact)
+		}
+		*list = clean
+	}
+	return &inv
 }
 
 // Bounds of one line of an inventory. A longer name has a line of its own.
@@ -114,7 +132,7 @@ func (p *page) instructions(opening json.RawMessage) {
 	}
 	p.section("Instructions")
 	for l := range strings.SplitSeq(plain.Text(text, 4*maxLine), "\n") {
-		p.printf("    %s\n", l)
+		p.printf("    | %s\n", l) // or it could pass for a line of ours
 	}
 }
 
@@ -183,7 +201,7 @@ func inspectJSON(reports []*probe.Report) ([]byte, error) {
 // inspectOne writes one document. The server's objects are copied and not
 // marshalled again, so that duplicate members and long numbers survive.
 func inspectOne(b *bytes.Buffer, r *probe.Report) error {
-	inv := r.Inventory
+	inv := inventory(r)
 	if inv == nil {
 		inv = &probe.Inventory{}
 	}

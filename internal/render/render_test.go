@@ -277,7 +277,7 @@ func silent() *probe.Report {
 	r := failing(probe.StatusUnhealthy, "files", probe.Result{
 		Name: "connect", Dimension: target.Reachability, DurationMs: 12, Message: "the command ended with exit status 1",
 		Reason: "process-ended", Hint: "run it by hand", Error: &probe.Failure{Code: probe.CodeTransport},
-		Details: map[string]any{"stderr": "line 1\nline 2\nline 3\nline 4\nline 5\n    at line 6\nline 7\n"},
+		Details: map[string]any{"stderr": "line 1\nline 2\nline 3\nline 4\nline 5\r\n\tat line 6\nline 7\n"},
 	}, "initialize")
 	r.Target.Transport, r.Target.Endpoint = target.Stdio, "node files.js"
 	return r
@@ -344,7 +344,10 @@ func TestDependencyShowsItsSteps(t *testing.T) {
 	if err := Reports(&b, Human, []*probe.Report{standing(silent(), true)}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"process-ended (TRANSPORT_ERROR)", "hint: run it by hand", "| line 7"} {
+	if err := Doctor(&b, []*probe.Report{standing(silent(), true)}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"process-ended (TRANSPORT_ERROR)", "hint: run it by hand", "| line 7", "1. files: connect: process-ended\n       -> run it by hand"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the dependency does not say %q:\n%s", want, b.String())
 		}

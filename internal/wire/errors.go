@@ -10,8 +10,9 @@ import (
 // constants; the verdict that goes with a reason is not this package's concern.
 type Error struct {
 	Reason string
-	// Text says what happened to what, in one clause without a final stop. It
-	// is safe to show.
+	// Text says what happened to what, in one clause without a final stop. It may
+	// quote the server: it must go through the redactor and internal/plain, in
+	// this order, before it is shown or cut.
 	Text string
 	// Hint names the next step when this case has one of its own.
 	Hint string
@@ -26,7 +27,7 @@ type Error struct {
 	// Body is the start of a refusal's body, raw: negotiation looks for
 	// revisions in it.
 	Body []byte
-	// Details are facts for the report, safe to show.
+	// Details are facts for the report, with texts like Text.
 	Details map[string]any
 	// Err is the cause, or nil. Its text is not safe to show.
 	Err error
@@ -38,7 +39,7 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// RPCError is a JSON-RPC error object. Message is safe to show; Data is raw.
+// RPCError is a JSON-RPC error object. Message and Data are the server's.
 type RPCError struct {
 	Code    int64
 	Message string

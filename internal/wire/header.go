@@ -25,8 +25,8 @@ type toolHeader struct {
 type toolHeaderSet []toolHeader
 
 // toolHeaders reads the x-mcp-header annotations of an input schema. One of them
-// at fault makes the tool invalid: the error names it by its JSON pointer, and is
-// safe to show. A $ref is not followed, as nothing behind it may be annotated.
+// at fault makes the tool invalid: the error names it by its JSON pointer, and
+// quotes the server. A $ref is not followed, as nothing behind it may be annotated.
 func toolHeaders(schema rawjson.Value) (toolHeaderSet, error) {
 	if raw := schema.Raw(); !bytes.Contains(raw, []byte(annotation)) && !bytes.Contains(raw, []byte(`\u`)) {
 		return nil, nil // no member can have that name, spelled in any way
@@ -117,7 +117,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	case suffix == "":
 		return s.fault("it is empty")
 	case strings.ContainsFunc(suffix, notToken):
-		return s.fault("\"%s\" is not a header name", quoteLater(suffix))
+		return s.fault("\"%s\" is not a header name", clip(suffix))
 	}
 	kind, _ := schema.Get("type").Text()
 	switch kind {
@@ -127,7 +127,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 	}
 	lower := strings.ToLower(suffix)
 	if s.seen[lower] {
-		return s.fault("\"%s\" is used twice", quoteLater(suffix))
+		return s.fault("\"%s\" is used twice", clip(suffix))
 	}
 	s.seen[lower] = true
 	s.found = append(s.found, toolHeader{suffix: suffix, path: append([]string(nil), s.path...), kind: kind})
@@ -135,7 +135,7 @@ func (s *headerScan) annotated(schema, a rawjson.Value, chain bool) error {
 }
 
 func (s *headerScan) fault(format string, args ...any) error {
-	pointer := quoteLater(rawjson.Pointer(append(s.pointer, annotation)...))
+	pointer := clip(rawjson.Pointer(append(s.pointer, annotation)...))
 	return fmt.Errorf("%s: %s", pointer, fmt.Sprintf(format, args...))
 }
 
@@ -150,7 +150,7 @@ func notToken(r rune) bool {
 
 // paramHeaders returns the values, encoded, of the headers that go with a call,
 // by what follows Mcp-Param-. An argument that is null or absent has no header;
-// one of the wrong type is an error that is safe to show.
+// one of the wrong type is an error, whose text quotes the server.
 func paramHeaders(set toolHeaderSet, args rawjson.Value) (map[string]string, error) {
 	headers := make(map[string]string, len(set))
 	for _, h := range set {
@@ -167,7 +167,7 @@ func paramHeaders(set toolHeaderSet, args rawjson.Value) (map[string]string, err
 			if h.kind == "integer" {
 				limits = " of at most 53 bits"
 			}
-			return nil, fmt.Errorf("the argument %s must be %s %s%s", quoteLater(rawjson.Pointer(h.path...)), indefinite(h.kind), h.kind, limits)
+			return nil, fmt.Errorf("the argument %s must be %s %s%s", clip(rawjson.Pointer(h.path...)), indefinite(h.kind), h.kind, limits)
 		}
 		headers[h.suffix] = encodeHeaderValue(value)
 	}

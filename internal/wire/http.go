@@ -30,6 +30,7 @@ const (
 	errorBodyBytes = 64 << 10
 	errorBodyTime  = 2 * time.Second
 	maxSessionID   = 4096
+	minSecretID    = 12 // a shorter one, or a plain word, could hide text of the report
 )
 
 // The header names of the protocol.

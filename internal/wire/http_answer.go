@@ -60,7 +60,9 @@ func (c *httpConn) readSessionID(resp *http.Response) (string, error) {
 	if id := ids[0]; len(ids) > 1 || id == "" || len(id) > maxSessionID || strings.ContainsFunc(id, notVisible) {
 		return "", &Error{Reason: ReasonSessionID, Text: "the session id is not one string of visible ASCII characters", Seen: true, HTTPStatus: resp.StatusCode}
 	}
-	c.cfg.Redact.Add(ids[0]) // whoever holds it can act in the session
+	if id := ids[0]; len(id) >= minSecretID && strings.ContainsAny(id, "0123456789") {
+		c.cfg.Redact.Add(id) // whoever holds it can act in the session
+	}
 	return ids[0], nil
 }
 
@@ -99,7 +101,7 @@ func quoteType(t string) string {
 	if t == "" {
 		return "(none)"
 	}
-	return fmt.Sprintf("\"%s\"", quoteLater(t))
+	return fmt.Sprintf("\"%s\"", clip(t))
 }
 
 // pick finds the answer to r among the messages of a JSON body, and deals with
@@ -134,7 +136,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 func wrongID(r *request, m *message) *Error {
 	got := "no id"
 	if m.id.Exists() {
-		got = "the id " + quoteLater(string(m.id.Raw()))
+		got = "the id " + clip(string(m.id.Raw()))
 	}
 	e := &Error{Reason: ReasonIDMismatch, Text: fmt.Sprintf("the answer to %s has %s; %d was sent", r.method, got, r.id), Seen: true, RPC: m.rpcErr}
 	if m.rpcErr != nil {
@@ -178,7 +180,7 @@ func (c *httpConn) body(ctx context.Context, resp *http.Response, x *trace) ([]b
 }
 
 func tooLarge(limit int64) *Error {
-	return &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit), Hint: "raise the limit if the server is meant to answer that much", Seen: true}
+	return &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the answer is larger than the limit of %d bytes", limit), Seen: true}
 }
 
 // decoded counts what comes off the wire and undoes the content coding.
@@ -453,7 +455,7 @@ func edgePage(body []byte) bool { return edgeWords.Match(body) }
 func blockedByEdge(resp *http.Response) *Error {
 	text := fmt.Sprintf("something in front of the server answered %d with a bot challenge", resp.StatusCode)
 	if s := resp.Header.Get("Server"); s != "" {
-		text += " (server: " + quoteLater(s) + ")"
+		text += " (server: " + clip(s) + ")"
 	}
 	return &Error{Reason: ReasonEdgeChallenge, Text: text, HTTPStatus: resp.StatusCode, Seen: true}
 }

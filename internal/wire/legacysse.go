@@ -20,13 +20,14 @@ type sseConn struct {
 	*httpConn
 	mux      *mux
 	messages *url.URL
+	asides   chan []byte // answers to requests of the server
 	cancel   context.CancelFunc
 	reader   sync.WaitGroup
 }
 
 func (sc SSEConfig) connect(ctx context.Context, cfg Config) (conn, error) {
-	c := &sseConn{httpConn: newHTTPConn(HTTPConfig(sc), cfg)}
-	c.mux = newMux(cfg.Log, c.postReply, func(_ []byte, err *Error) { c.mux.failWaiting(err) })
+	c := &sseConn{httpConn: newHTTPConn(HTTPConfig(sc), cfg), asides: make(chan []byte, maxQueued)}
+	c.mux = newMux(cfg.Log, c.aside, func(_ []byte, err *Error) { c.mux.failWaiting(err) })
 	if err := c.openStream(ctx); err != nil {
 		c.close(ctx)
 		return nil, err
@@ -66,6 +67,7 @@ func (c *sseConn) openStream(ctx context.Context) error {
 		resp.Body.Close()
 		return err
 	}
+	c.posting.Go(c.postAsides)
 	c.reader.Go(func() {
 		defer resp.Body.Close()
 		c.listen(streamCtx, events, &left)
@@ -183,6 +185,10 @@ func (c *sseConn) listen(ctx context.Context, events *sseReader, left *int64) {
 		if ev.data != "" && (ev.name == "" || ev.name == "message") {
 			c.mux.receive([]byte(ev.data))
 		}
+		if e := c.mux.flooded(); e != nil {
+			c.mux.fail(e)
+			return
+		}
 	}
 }
 
@@ -214,7 +220,10 @@ func (c *sseConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	return o.answer, nil
 }
 
-func (c *sseConn) notify(ctx context.Context, r *request) error { return c.postMessage(ctx, r) }
+func (c *sseConn) notify(ctx context.Context, r *request) error {
+	c.mux.unasked()
+	return c.postMessage(ctx, r)
+}
 
 // postMessage sends a message to the endpoint. Any 2xx accepts it.
 func (c *sseConn) postMessage(ctx context.Context, r *request) error {
@@ -237,10 +246,26 @@ func (c *sseConn) postOnce(ctx context.Context, r *request) error {
 	return err
 }
 
-func (c *sseConn) postReply(body []byte) {
-	c.posting.Go(func() {
-		ctx, cancel := context.WithTimeout(c.background, replyBudget)
-		defer cancel()
-		c.postMessage(ctx, &request{body: body}) //nolint:errcheck // the exchange it belongs to will tell
-	})
+// aside queues an answer to a request of the server, or drops it when the server
+// sends them faster than it takes their answers.
+func (c *sseConn) aside(body []byte) {
+	select {
+	case c.asides <- body:
+	default:
+	}
+}
+
+// postAsides sends what is queued, one after the other, until the connection is
+// closed.
+func (c *sseConn) postAsides() {
+	for {
+		select {
+		case body := <-c.asides:
+			ctx, cancel := context.WithTimeout(c.background, replyBudget)
+			c.postMessage(ctx, &request{body: body}) //nolint:errcheck // the exchange it belongs to will tell
+			cancel()
+		case <-c.background.Done():
+			return
+		}
+	}
 }

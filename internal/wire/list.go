@@ -21,6 +21,10 @@ const (
 	Prompts           Inventory = "prompts"
 )
 
+// listedResponses is how many times the limit of one response all lists of a
+// session may hold together. They stay in memory until the check is over.
+const listedResponses = 8
+
 // inventoryTraits is what differs between the inventories.
 type inventoryTraits struct {
 	method string
@@ -38,11 +42,13 @@ var inventories = map[Inventory]inventoryTraits{
 	Prompts:           {"prompts/list", "prompts", "prompt", "name", "prompts"},
 }
 
-// Item is one entry of an inventory.
+// Item is one entry of an inventory. All of it is untrusted.
 type Item struct {
-	// Key identifies it: a name, a URI or a URI template. Untrusted.
-	Key   string
-	Value rawjson.Value
+	// Key identifies it: a name, a URI or a URI template.
+	Key string
+	// Raw is the entry as it was sent. It is kept instead of the parsed value,
+	// which takes many times the memory.
+	Raw json.RawMessage
 }
 
 // Listing is an inventory that was read to its end.
@@ -71,7 +77,7 @@ type SchemaProblem struct {
 func (l *Listing) Raw() []json.RawMessage {
 	out := make([]json.RawMessage, len(l.Items))
 	for i, item := range l.Items {
-		out[i] = item.Value.Raw()
+		out[i] = item.Raw
 	}
 	return out
 }
@@ -89,7 +95,7 @@ func (l *Listing) Find(key string) *Item {
 // List reads an inventory, page by page. The error is an *Error; the entries
 // read before it are dropped, because a part of a list says nothing.
 func (s *Session) List(ctx context.Context, inv Inventory) (*Listing, error) {
-	l := &lister{s: s, traits: inventories[inv], out: &Listing{Inventory: inv}, seen: map[string]int{}, cursors: map[string]bool{}}
+	l := &lister{s: s, traits: inventories[inv], out: &Listing{Inventory: inv}, seen: map[string]int{}, cursors: map[string]bool{}, headers: map[string]toolHeaderSet{}}
 	params := json.RawMessage("{}")
 	for {
 		next, more, err := l.page(ctx, params)
@@ -100,7 +106,7 @@ func (s *Session) List(ctx context.Context, inv Inventory) (*Listing, error) {
 			break
 		}
 		if l.pages >= s.cfg.Limits.Pages {
-			return nil, &Error{Reason: ReasonPaginationLimit, Text: fmt.Sprintf("%s goes on after %d pages, the limit", l.traits.method, l.pages), Hint: "raise the limit if the server really has that many", Seen: true}
+			return nil, &Error{Reason: ReasonPaginationLimit, Text: fmt.Sprintf("%s goes on after %d pages, the limit", l.traits.method, l.pages), Seen: true}
 		}
 		cursor, _ := json.Marshal(next)
 		params = fmt.Appendf(nil, `{"cursor":%s}`, cursor)
@@ -109,7 +115,9 @@ func (s *Session) List(ctx context.Context, inv Inventory) (*Listing, error) {
 		return nil, &Error{Reason: ReasonPaginationLoop, Text: l.traits.method + " repeats a cursor and lists nothing", Seen: true}
 	}
 	if inv == Tools {
-		s.checkTools(l.out)
+		s.mu.Lock()
+		s.headers = l.headers
+		s.mu.Unlock()
 	}
 	return l.out, nil
 }
@@ -124,6 +132,8 @@ type lister struct {
 	cursors map[string]bool
 	looped  bool
 	read    int
+	// headers are what the tools ask for to be mirrored.
+	headers map[string]toolHeaderSet
 }
 
 // page reads one page. more says that next is to be followed.
@@ -141,6 +151,9 @@ func (l *lister) page(ctx context.Context, params json.RawMessage) (next string,
 		return "", false, err
 	}
 	l.pages++
+	if l.s.listed.Add(int64(len(v.Raw()))) > l.s.cfg.Limits.ResponseBytes*listedResponses {
+		return "", false, &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the lists of the server are larger than %d bytes in all", l.s.cfg.Limits.ResponseBytes*listedResponses), Seen: true}
+	}
 	if err := l.entries(v.Get(l.traits.member)); err != nil {
 		return "", false, err
 	}
@@ -222,12 +235,15 @@ func (l *lister) entry(v rawjson.Value, index int) error {
 		l.nullMembers(v, index)
 	}
 	if at, again := l.seen[key]; again {
-		if string(l.out.Items[at].Value.Raw()) != string(v.Raw()) {
+		if string(l.out.Items[at].Raw) != string(v.Raw()) {
 			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists \"%s\" more than once, with different definitions", l.traits.method, l.s.cfg.quote(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
 		}
 		return nil
 	}
+	if l.out.Inventory == Tools && !l.tool(key, v) {
+		return nil
+	}
 	l.seen[key] = len(l.out.Items)
-	l.out.Items = append(l.out.Items, Item{Key: key, Value: v})
+	l.out.Items = append(l.out.Items, Item{Key: key, Raw: v.Raw()})
 	return nil
 }

@@ -10,13 +10,8 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
-// Bounds of quoted server text, in runes. An error's message is cut here only
-// against floods: secrets are taken out of it where it is shown, and a cut
-// before that could leave a part of one.
-const (
-	maxQuote      = 200
-	maxRPCMessage = 4000
-)
+// maxQuote bounds quoted server text, in runes.
+const maxQuote = 200
 
 // request is one JSON-RPC message to the server.
 type request struct {
@@ -87,7 +82,7 @@ type answer struct {
 func parseMessages(data []byte) (msgs []message, batch bool, err error) {
 	v, flaws, err := rawjson.Parse(data)
 	if err != nil {
-		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + quoteLater(err.Error()), Seen: true, Err: err}
+		return nil, false, &Error{Reason: ReasonMalformedJSON, Text: "the answer is not JSON: " + clip(err.Error()), Seen: true, Err: err}
 	}
 	if v.Kind() != rawjson.Array {
 		m, err := readMessage(v)
@@ -165,8 +160,8 @@ func lacksScope(v rawjson.Value) *Error {
 	}
 	e := &Error{Reason: ReasonInsufficientScope, Text: "the server says " + insufficientScope, Seen: true}
 	if scope, _ := v.Get("scope").Text(); scope != "" {
-		e.Text += ": " + quoteLater(scope)
-		e.Hint = "get a token with the scope " + quoteLater(scope)
+		e.Text += ": " + clip(scope)
+		e.Hint = "get a token with the scope " + clip(scope)
 	}
 	return e
 }
@@ -177,7 +172,7 @@ func readRPCError(v rawjson.Value) (*RPCError, bool) {
 		return nil, false
 	}
 	text, _ := v.Get("message").Text()
-	return &RPCError{Code: code, Message: quoteLater(text), Data: v.Get("data").Raw()}, true
+	return &RPCError{Code: code, Message: clip(text), Data: v.Get("data").Raw()}, true
 }
 
 // answers reports whether m is the response to the request with id: equal

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"sync"
@@ -15,6 +16,10 @@ const (
 	maxMuxReplies   = 1000 // answers to requests of the server, a session
 	maxMuxNotes     = 4    // notes of one kind
 	maxMuxAbandoned = 1024 // ids whose late answers are expected
+
+	// Bounds of messages that nobody waits for, a session.
+	maxMuxUnasked      = 50_000
+	maxMuxUnaskedBytes = 64 << 20
 )
 
 // mux matches what comes in on the one stream of a transport with the requests
@@ -35,10 +40,14 @@ type mux struct {
 	pending   map[int64]*pending
 	abandoned map[int64]struct{}
 	lost      *Error // why there are no more answers
+	silent    int    // messages to the server that it should not answer
 
 	// Of the reader only.
-	replies int
-	noted   map[string]int
+	replies    int
+	noted      map[string]int
+	settled    int // messages that answered a request
+	extra      int // messages that nobody waited for
+	extraBytes int
 }
 
 // pending is one request that waits for its answer.
@@ -195,10 +204,31 @@ func (m *mux) receive(data []byte) bool {
 	if m.arrived != nil {
 		m.arrived()
 	}
+	settled := m.settled
 	for i := range msgs {
 		m.route(&msgs[i], len(data))
 	}
+	if m.settled == settled {
+		m.extra += len(msgs)
+		m.extraBytes += len(data)
+	}
 	return true
+}
+
+// flooded says why it is no use to read on, or is nil.
+func (m *mux) flooded() *Error {
+	if m.extra <= maxMuxUnasked && m.extraBytes <= maxMuxUnaskedBytes {
+		return nil
+	}
+	return &Error{Reason: ReasonMalformedMessage, Text: fmt.Sprintf("the server floods the stream: %d messages that answer nothing", m.extra), Hint: "answer each request once, and send notifications sparingly", Seen: true}
+}
+
+// unasked says that the server gets a message that has no answer. Some servers
+// answer it all the same, with an error whose id is null.
+func (m *mux) unasked() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.silent++
 }
 
 func (m *mux) route(msg *message, size int) {
@@ -213,6 +243,7 @@ func (m *mux) route(msg *message, size int) {
 			return
 		}
 		m.replies++
+		m.unasked()
 		m.send(body)
 	case isNotification:
 		m.flaws(msg.method, msg.flaws)
@@ -239,12 +270,19 @@ func (m *mux) respond(msg *message, size int) {
 	}
 	if ok && r != nil && msg.answers(id) {
 		m.flaws(r.method, msg.flaws)
+		m.settled++
 		m.settle(id, outcome{answer: &answer{result: msg.result, rpcErr: msg.rpcErr}, bytes: size})
 		return
 	}
 	// Strict clients drop a response with a foreign id and wait on. When the id
-	// is the right one in the wrong type that wait is in vain.
-	if r := m.mistyped(msg.id); r != nil {
+	// is the right one in the wrong type that wait is in vain, and so it is when
+	// an error that names no request can only be about the one that is open.
+	r = m.mistyped(msg.id)
+	if r == nil && msg.rpcErr != nil && (msg.id.IsNull() || !msg.id.Exists()) {
+		r = m.meant()
+	}
+	if r != nil {
+		m.settled++
 		m.settle(r.id, outcome{err: wrongID(r, msg), bytes: size})
 		return
 	}
@@ -281,11 +319,27 @@ func (m *mux) mistyped(v rawjson.Value) *request {
 	return nil
 }
 
+// meant returns the request that an error without an id must be about: the only
+// one, unless the error may be about another message that was sent.
+func (m *mux) meant() *request {
+	m.mu.Lock()
+	spare := m.silent > 0
+	if spare {
+		m.silent--
+	}
+	others := len(m.abandoned) > 0
+	m.mu.Unlock()
+	if spare || others {
+		return nil
+	}
+	return m.only()
+}
+
 func describeID(v rawjson.Value) string {
 	if !v.Exists() {
 		return "it has no id"
 	}
-	return "its id is " + quoteLater(string(v.Raw()))
+	return "its id is " + clip(string(v.Raw()))
 }
 
 // note limits what a server that repeats itself can put into the log.

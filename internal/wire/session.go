@@ -48,6 +48,7 @@ type Session struct {
 	caps     rawjson.Value
 	spawn    time.Duration
 	reopened atomic.Bool
+	listed   atomic.Int64 // bytes of all lists
 
 	mu      sync.Mutex
 	headers map[string]toolHeaderSet // by tool name, once tools were listed

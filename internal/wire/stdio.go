@@ -18,6 +18,13 @@ import (
 )
 
 // StdioConfig says how to start a stdio server. No shell is involved.
+//
+// Whatever becomes of a session, the server and its descendants end with it: all
+// of its process group and, on Linux, those that left the group and still have
+// their parents or one of the server's pipes. Out of reach is a daemon that was
+// orphaned before the session ended and has closed all three pipes, one that
+// runs as another user, and, other than on Linux and Windows, all that left the
+// group.
 type StdioConfig struct {
 	// Path is the program: absolute, or with a separator relative to Dir, or
 	// looked up in the PATH of Env.
@@ -52,6 +59,10 @@ const (
 	flushGrace = 50 * time.Millisecond
 	// lateGrace is what a grace shrinks to when the budget of the check is spent.
 	lateGrace = 150 * time.Millisecond
+	// strayGrace is how long what left the group of a server may outlive it,
+	// and strayPoll how often it is looked for.
+	strayGrace = 100 * time.Millisecond
+	strayPoll  = 5 * time.Millisecond
 	// killGrace bounds the wait for a process that was killed: one that hangs
 	// in the kernel does not end.
 	killGrace = 5 * time.Second
@@ -60,6 +71,10 @@ const (
 	maxShortLine  = 160 // runes of a last line that goes into an error's text
 	maxNoiseQuote = 120
 	maxNoiseScrub = 4 << 10
+
+	// Bounds of what is no message on standard output, a connection.
+	maxNoiseLines = 10_000
+	maxNoiseBytes = 8 << 20
 )
 
 // stdioConn is a connection to a server that was started as a child process. It
@@ -72,6 +87,7 @@ type stdioConn struct {
 
 	cmd    *exec.Cmd
 	tree   *processTree
+	family *family
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
@@ -83,11 +99,13 @@ type stdioConn struct {
 	requests chan *outgoing
 	asides   chan []byte   // lines that nobody waits for
 	quit     chan struct{} // closed by close: write what is queued and stop
+	deaf     chan struct{} // closed by the writer: the server has closed its input
+	hurry    chan struct{} // closed by close: the time of the check is up
 
 	first      chan struct{} // closed at the first message
 	spawn      time.Duration // set before first is closed
 	gotFirst   bool          // of the reader of stdout
-	noise      string        // of the reader of stdout: the text of its note
+	noise      noise         // of the reader of stdout
 	stdoutDone chan struct{}
 	stderrDone chan struct{}
 	writerDone chan struct{}
@@ -138,6 +156,8 @@ func startStdio(ctx context.Context, sc StdioConfig, cfg Config) (*stdioConn, er
 		requests:   make(chan *outgoing),
 		asides:     make(chan []byte, maxQueued),
 		quit:       make(chan struct{}),
+		deaf:       make(chan struct{}),
+		hurry:      make(chan struct{}),
 		first:      make(chan struct{}),
 		stdoutDone: make(chan struct{}),
 		stderrDone: make(chan struct{}),
@@ -312,10 +332,12 @@ func (c *stdioConn) cancelled(r *request) {
 		return
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the time for the answer ran out"}`, r.id)
+	c.mux.unasked()
 	c.aside(encode(0, "notifications/cancelled", params))
 }
 
 func (c *stdioConn) notify(ctx context.Context, r *request) error {
+	c.mux.unasked()
 	out := newOutgoing(r.body)
 	select {
 	case c.requests <- out:
@@ -362,18 +384,26 @@ func (c *stdioConn) aside(body []byte) {
 // not read blocks it and nobody else, until close closes the pipe.
 func (c *stdioConn) write() {
 	defer close(c.writerDone)
+	heard := true
+	send := func(line []byte) error {
+		_, err := c.stdin.Write(line)
+		if err != nil && heard {
+			heard = false
+			close(c.deaf)
+		}
+		return err
+	}
 	for {
 		select {
 		case out := <-c.requests:
-			_, err := c.stdin.Write(out.line)
-			out.written <- err
+			out.written <- send(out.line)
 		case line := <-c.asides:
-			_, _ = c.stdin.Write(line)
+			_ = send(line)
 		case <-c.quit:
 			for {
 				select {
 				case line := <-c.asides:
-					_, _ = c.stdin.Write(line)
+					_ = send(line)
 				default:
 					return
 				}
@@ -423,10 +453,32 @@ func (c *stdioConn) readLines() {
 		case err != nil:
 			return
 		case len(bytes.TrimSpace(line)) == 0:
+			c.noise.count(line)
+		case !mayBeMessage(line):
+			c.noted(line)
 		default:
 			c.mux.receive(line)
 		}
+		if e := c.flooded(); e != nil {
+			c.lose(e)
+			_ = c.stdout.Close() // it is not to write on
+			return
+		}
 	}
+}
+
+// flooded says why the output is not worth to be read on, or is nil.
+func (c *stdioConn) flooded() *Error {
+	n := &c.noise
+	if n.lines <= maxNoiseLines && n.bytes <= maxNoiseBytes {
+		return c.mux.flooded()
+	}
+	e := &Error{Reason: ReasonMalformedMessage, Hint: noiseHint, Seen: true}
+	e.Text = fmt.Sprintf("standard output carries something else than messages: %d lines of %d bytes", n.lines, n.bytes)
+	if n.first != "" {
+		e.Text += fmt.Sprintf(", first \"%s\"", n.first)
+	}
+	return e
 }
 
 // arrived is called by the reader of stdout, before an answer is handed out: who
@@ -448,6 +500,7 @@ func (c *stdioConn) malformed(line []byte, err *Error) {
 		c.noted(line)
 		return
 	}
+	c.noise.count(line)
 	if !c.mux.blame(v.Get("id"), err) {
 		c.mux.note(err.Reason, err.Text, "")
 	}
@@ -470,12 +523,45 @@ func meantAsMessage(line []byte, v rawjson.Value) bool {
 	}
 }
 
+// mayBeMessage is a quick look at whether a line can be a message at all.
+func mayBeMessage(line []byte) bool {
+	for len(line) > 0 {
+		switch line[0] {
+		case '{', '[':
+			return true
+		case ' ', '\t', '\r':
+			line = line[1:]
+		default:
+			rest, marked := bytes.CutPrefix(line, []byte("\xef\xbb\xbf"))
+			if !marked {
+				return false
+			}
+			line = rest
+		}
+	}
+	return false
+}
+
+// noise is what came that was no message.
+type noise struct {
+	lines, bytes int
+	first        string // of the lines that are noted: safe to show
+}
+
+func (n *noise) count(line []byte) {
+	n.lines++
+	n.bytes += len(line) + 1
+}
+
+const noiseHint = "print banners and logs to standard error: clients that are strict break off here"
+
 // noted notes a line of noise. The text is that of the first one, so that the
 // note counts the lines.
 func (c *stdioConn) noted(line []byte) {
-	if c.noise == "" {
+	c.noise.count(line)
+	if c.noise.first == "" {
 		first := scrub(string(line[:min(len(line), maxNoiseScrub)]), c.cfg.Redact)
-		c.noise = fmt.Sprintf("standard output has lines that are no messages, first \"%s\"", plain.Line(first, maxNoiseQuote))
+		c.noise.first = plain.Line(first, maxNoiseQuote)
 	}
-	c.cfg.Log.Note("stdout-noise", c.noise, "print banners and logs to standard error: clients that are strict break off here")
+	c.cfg.Log.Note("stdout-noise", fmt.Sprintf("standard output has lines that are no messages, first \"%s\"", c.noise.first), noiseHint)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -57,41 +58,109 @@ func (c *stdioConn) run(started chan<- error) {
 	defer runtime.UnlockOSThread()
 	tree, err := startTree(c.cmd)
 	c.tree = tree
+	if err == nil {
+		c.family = newFamily(c.cmd.Process.Pid, c.stdin, c.stdout, c.stderr)
+	}
 	started <- err
 	if err != nil {
 		return
 	}
 	awaitExit(c.cmd)
 	close(c.exited)
-	// A wrapper may have left the real server behind, and a server its helpers.
-	// Those that hold its pipes get a moment to end well.
-	c.tree.terminateRest()
-	drained := c.drained(min(drainGrace, c.sc.TermGrace))
-	c.tree.kill()
-	if !drained && !c.drained(drainGrace/5) {
-		// Something left the process group and kept the pipes. What it writes
-		// is not the server's any more.
+	if !c.endRest() {
+		// Something out of reach kept the pipes. What it writes is not the
+		// server's any more.
 		_ = c.stdout.Close()
 		_ = c.stderr.Close()
 		<-c.stdoutDone
 		<-c.stderrDone
 	}
+	c.family.end()
+	c.tree.release()
 	if c.cmd.ProcessState == nil {
 		_ = c.cmd.Wait() // the status is in ProcessState
 	}
-	c.tree.release()
 	c.lose(c.exitError())
 }
 
-// drained waits for the end of both outputs, for at most d.
+// endRest ends what a server left behind: a wrapper may have left the real
+// server, and a server its helpers. They get a moment to end well. It reports
+// whether both outputs have come to their end.
+func (c *stdioConn) endRest() bool {
+	strays := c.family.strays() // while those of the group show whose children they are
+	alone := c.family.alone()
+	c.tree.terminateRest()
+	// What left the group was not told, and may be about to end by itself.
+	strays = c.outlast(strays, strayGrace)
+	signalled := make(map[int]struct{}, len(strays))
+	for _, s := range strays {
+		signalled[s.id()] = struct{}{}
+		s.terminate()
+	}
+	ends := time.Now().Add(min(drainGrace, c.sc.TermGrace))
+	c.drained(time.Until(ends))
+	c.outlast(strays, time.Until(ends))
+	c.tree.kill()
+	for round := 0; round < 3 && !alone; round++ { // one that is killed may just have started another
+		if strays = c.family.strays(); len(strays) == 0 {
+			break
+		}
+		for _, s := range strays {
+			signalled[s.id()] = struct{}{}
+			s.kill()
+		}
+		c.outlast(strays, strayGrace)
+	}
+	if n := len(signalled); n > 0 && !c.hurried() {
+		text := "1 process of the server had left its group and was killed"
+		if n > 1 {
+			text = fmt.Sprintf("%d processes of the server had left its group and were killed", n)
+		}
+		c.cfg.Log.Note("stray-processes", text, "end what the server starts when the server ends")
+	}
+	return c.drained(drainGrace / 5)
+}
+
+// outlast waits for the end of strays, for at most d, and returns those that
+// still run.
+func (c *stdioConn) outlast(strays []stray, d time.Duration) []stray {
+	ends := time.Now().Add(d)
+	for {
+		strays = slices.DeleteFunc(strays, func(s stray) bool { return !s.alive() })
+		if len(strays) == 0 || c.hurried() || !time.Now().Before(ends) {
+			return strays
+		}
+		within(c.hurry, strayPoll)
+	}
+}
+
+// hurried reports whether the time of the check is up.
+func (c *stdioConn) hurried() bool {
+	select {
+	case <-c.hurry:
+		return true
+	default:
+		return false
+	}
+}
+
+// drained waits for the end of both outputs, for at most d, or for a moment when
+// the time of the check is up.
 func (c *stdioConn) drained(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	hurry := c.hurry
 	for _, done := range []<-chan struct{}{c.stdoutDone, c.stderrDone} {
-		select {
-		case <-done:
-		case <-timer.C:
-			return false
+		for open := true; open; {
+			select {
+			case <-done:
+				open = false
+			case <-timer.C:
+				return false
+			case <-hurry:
+				hurry = nil
+				timer.Reset(min(d, lateGrace))
+			}
 		}
 	}
 	return true
@@ -104,15 +173,20 @@ func (c *stdioConn) drained(d time.Duration) bool {
 func (c *stdioConn) close(ctx context.Context) { c.closeOnce.Do(func() { c.shutdown(ctx) }) }
 
 func (c *stdioConn) shutdown(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { close(c.hurry) })
+	defer stop()
+	c.family.remember()
+	stdinGrace, termGrace := c.graces()
 	c.mux.fail(&Error{Reason: ReasonAborted, Text: "the connection was closed"})
 	close(c.quit)
 	within(c.writerDone, flushGrace)
 	_ = c.stdin.Close()
-	if !graceful(ctx, c.exited, c.sc.StdinGrace) {
-		cut := ctx.Err() != nil // then it was not given its time, and is not to blame
+	if !graceful(ctx, c.exited, stdinGrace) {
+		// A server that was not given its time is not to blame.
+		cut := ctx.Err() != nil || stdinGrace < c.sc.StdinGrace
 		how := "only after it was asked to (SIGTERM)"
 		c.tree.terminate()
-		if !graceful(ctx, c.exited, c.sc.TermGrace) {
+		if !graceful(ctx, c.exited, termGrace) {
 			how = "and had to be killed"
 			c.tree.kill()
 		}
@@ -128,6 +202,18 @@ func (c *stdioConn) shutdown(ctx context.Context) {
 		close(finished)
 	}()
 	within(finished, killGrace)
+}
+
+// graces are what the server gets to end. One that does not read its input any
+// more, or whose output was given up, will not notice that its input ends.
+func (c *stdioConn) graces() (stdin, term time.Duration) {
+	select {
+	case <-c.deaf:
+	case <-c.lost:
+	default:
+		return c.sc.StdinGrace, c.sc.TermGrace
+	}
+	return min(c.sc.StdinGrace, lateGrace), min(c.sc.TermGrace, closedGrace)
 }
 
 // graceful waits for ch, for at most d and, once ctx has ended, for at most a

@@ -68,6 +68,29 @@ func serve(mode string) int {
 		os.Stdout.Close()
 		fmt.Fprintln(os.Stderr, "not talking")
 		time.Sleep(time.Hour)
+	case "yes": // no end of lines that are no messages
+		for line := bytes.Repeat([]byte("a\n"), 4096); ; {
+			if _, err := os.Stdout.Write(line); err != nil {
+				return 0
+			}
+		}
+	case "blank":
+		os.Stdout.Write(bytes.Repeat([]byte("\n"), maxNoiseLines+1))
+	case "wide": // few lines, and long
+		line := append(bytes.Repeat([]byte("a"), 1<<20), '\n')
+		for range 9 {
+			os.Stdout.Write(line)
+		}
+	case "logs": // much, and not too much
+		os.Stdout.Write(bytes.Repeat([]byte("a\n"), maxNoiseLines/2))
+	case "broken-lines":
+		os.Stdout.Write(bytes.Repeat([]byte("{\"jsonrpc\":\n"), maxNoiseLines+1))
+	case "notifications":
+		os.Stdout.Write(bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"n"}`+"\n"), maxMuxUnasked+1))
+	case "close-both":
+		signal.Ignore(syscall.SIGTERM)
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
 	case "escape":
 		return escape()
 	case "checker":

@@ -436,6 +436,81 @@ func TestStdioShutdown(t *testing.T) {
 	}
 }
 
+// A server that cannot hear that its input ends is not given the time for it.
+func TestStdioShutdownOfTheDeaf(t *testing.T) {
+	for mode, atMost := range map[string]time.Duration{"close-stdin": time.Second, "close-stdout": time.Second, "close-both": 2 * time.Second} {
+		t.Run(mode, func(t *testing.T) {
+			cfg := stdioTestConfig()
+			c := start(t, serverConfig(t, mode), cfg) // graces of 5 s
+			for id, ended := int64(1), time.Now().Add(10*time.Second); ; id++ {
+				if e := askFor(t, c, 2*time.Second, id, "a"); e.Reason == ReasonProcessExited {
+					break
+				} else if time.Now().After(ended) {
+					t.Fatalf("got %s: %s", e.Reason, e.Text)
+				}
+			}
+			began := time.Now()
+			c.close(context.Background())
+			if took := time.Since(began); took > atMost {
+				t.Errorf("took %s", took)
+			}
+			if counts, text := noted(cfg.Log); len(counts) > 0 {
+				t.Errorf("noted: %s", text)
+			}
+		})
+	}
+}
+
+// What is no message ends a connection when there is too much of it, and soon.
+func TestStdioFloods(t *testing.T) {
+	const noisy = "standard output carries something else than messages: "
+	tests := []struct{ mode, text string }{
+		{"yes", noisy + `10001 lines of 20002 bytes, first "a"`},
+		{"blank", noisy + "10001 lines of 10001 bytes"},
+		{"wide", noisy + "8 lines of 8388616 bytes, first \"" + strings.Repeat("a", maxNoiseQuote) + "…\""},
+		{"broken-lines", noisy + "10001 lines of 120012 bytes"},
+		{"notifications", "the server floods the stream: 50001 messages that answer nothing"},
+	}
+	for _, test := range tests {
+		t.Run(test.mode, func(t *testing.T) {
+			cfg := stdioTestConfig()
+			c := start(t, serverConfig(t, test.mode), cfg)
+			if !within(c.lost, 10*time.Second) {
+				t.Fatal("it is still read")
+			}
+			if e := askFor(t, c, 10*time.Second, 1, "a"); e.Reason != ReasonMalformedMessage || e.Text != test.text || e.Hint == "" {
+				t.Errorf("got %s: %s", e.Reason, e.Text)
+			}
+			if test.mode == "yes" && !within(c.exited, 10*time.Second) {
+				t.Error("it writes on")
+			}
+			began := time.Now()
+			c.close(context.Background())
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("took %s to close", took)
+			}
+		})
+	}
+	t.Run("logs", func(t *testing.T) {
+		cfg := stdioTestConfig()
+		c := start(t, serverConfig(t, "logs"), cfg)
+		mustAsk(t, c, 1, "a")
+		if counts, _ := noted(cfg.Log); counts["stdout-noise"] != maxNoiseLines/2 {
+			t.Errorf("notes: %v", counts)
+		}
+	})
+}
+
+func TestMayBeMessage(t *testing.T) {
+	for line, want := range map[string]bool{
+		"{": true, " \t[1]": true, "\xef\xbb\xbf{}": true, "\r{": true, "": false, "a{": false, " ": false, "\xef\xbb": false, "1": false, `"a"`: false, "\v{": false,
+	} {
+		if got := mayBeMessage([]byte(line)); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
 // close must not wait for an exchange that is under way.
 func TestStdioCloseEndsExchanges(t *testing.T) {
 	c := start(t, impatient(serverConfig(t, "hang")), stdioTestConfig())
@@ -603,7 +678,7 @@ func FuzzStdio(f *testing.F) {
 // fuzzStdio says what became of two requests, and of the log.
 func fuzzStdio(t *testing.T, r *stepReader) (seen []string) {
 	cfg := stdioTestConfig()
-	c := &stdioConn{cfg: cfg, lines: newLineReader(r, 512), first: make(chan struct{}), asides: make(chan []byte, maxQueued)}
+	c := &stdioConn{cfg: cfg, lines: newLineReader(r, 512), first: make(chan struct{}), lost: make(chan struct{}), asides: make(chan []byte, maxQueued)}
 	c.mux = newMux(cfg.Log, c.aside, c.malformed)
 	c.mux.arrived = c.arrived
 	var waiting []*pending

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 )
 
@@ -24,7 +25,12 @@ func badFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 
 // processTree is a process group: the server and all descendants that did not
 // leave the group on purpose.
-type processTree struct{ group int }
+type processTree struct {
+	group int
+
+	mu       sync.Mutex
+	released bool // the id may name another group by now
+}
 
 func startTree(cmd *exec.Cmd) (*processTree, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -36,15 +42,28 @@ func startTree(cmd *exec.Cmd) (*processTree, error) {
 }
 
 // terminate asks all processes of the group to end.
-func (t *processTree) terminate() { _ = syscall.Kill(-t.group, syscall.SIGTERM) }
+func (t *processTree) terminate() { t.signal(syscall.SIGTERM) }
 
 // terminateRest is terminate once the process that was started has ended.
 func (t *processTree) terminateRest() { t.terminate() }
 
 // kill ends them.
-func (t *processTree) kill() { _ = syscall.Kill(-t.group, syscall.SIGKILL) }
+func (t *processTree) kill() { t.signal(syscall.SIGKILL) }
 
-func (t *processTree) release() {}
+func (t *processTree) signal(sig syscall.Signal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.released {
+		_ = syscall.Kill(-t.group, sig)
+	}
+}
+
+// release is called before the id of the group is given back.
+func (t *processTree) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.released = true
+}
 
 // exitStatus is the code, or the signal that ended the process.
 func exitStatus(state *os.ProcessState) (code int, signal string) {

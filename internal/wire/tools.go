@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,35 +11,27 @@ import (
 // Bounds of tool names: SHOULD from 2025-11-25.
 const maxToolName = 128
 
-// checkTools looks at what only tools have: names that model APIs accept, a
-// usable input schema, annotations that ask for headers.
-func (s *Session) checkTools(l *Listing) {
-	headers := map[string]toolHeaderSet{}
-	l.Items = slices.DeleteFunc(l.Items, func(item Item) bool {
-		if !s.http || s.era != EraModern {
-			return false // a stdio client may ignore the annotation
-		}
-		set, err := toolHeaders(item.Value.Get("inputSchema"))
+// tool looks at what only tools have: a name that model APIs accept, a usable
+// input schema, annotations that ask for headers. False: a conforming client
+// leaves the tool out.
+func (l *lister) tool(name string, v rawjson.Value) (keep bool) {
+	cfg := l.s.cfg
+	if l.s.http && l.s.era == EraModern { // a stdio client may ignore the annotation
+		set, err := toolHeaders(v.Get("inputSchema"))
 		if err != nil {
-			name := s.cfg.quote(item.Key, 100)
-			l.Dropped = append(l.Dropped, item.Key)
-			s.cfg.Log.Note("invalid-tool-header", fmt.Sprintf("the tool \"%s\" is left out: %s", name, s.cfg.quote(err.Error(), maxQuote)), "mend its x-mcp-header; conforming HTTP clients drop the tool")
-			return true
+			l.out.Dropped = append(l.out.Dropped, name)
+			cfg.Log.Note("invalid-tool-header", fmt.Sprintf("the tool \"%s\" is left out: %s", cfg.quote(name, 100), cfg.quote(err.Error(), maxQuote)), "mend its x-mcp-header; conforming HTTP clients drop the tool")
+			return false
 		}
 		if len(set) > 0 {
-			headers[item.Key] = set
-		}
-		return false
-	})
-	for i, item := range l.Items {
-		s.checkToolName(item.Key)
-		if pointer, text := schemaProblem(item.Value); text != "" {
-			l.Schemas = append(l.Schemas, SchemaProblem{Tool: s.cfg.quote(item.Key, 100), Index: i, Pointer: pointer, Text: text})
+			l.headers[name] = set
 		}
 	}
-	s.mu.Lock()
-	s.headers = headers
-	s.mu.Unlock()
+	l.s.checkToolName(name)
+	if pointer, text := schemaProblem(v); text != "" {
+		l.out.Schemas = append(l.out.Schemas, SchemaProblem{Tool: cfg.quote(name, 100), Index: len(l.out.Items), Pointer: cfg.quote(pointer, maxQuote), Text: cfg.quote(text, maxQuote)})
+	}
+	return true
 }
 
 func (s *Session) checkToolName(name string) {
@@ -75,7 +66,7 @@ func schemaProblem(tool rawjson.Value) (pointer, text string) {
 		case !kind.Exists():
 			return "/inputSchema/type", `is missing; it must be "object"`
 		case ok:
-			return "/inputSchema/type", fmt.Sprintf(`is "%s"; it must be "object"`, quoteLater(name))
+			return "/inputSchema/type", fmt.Sprintf(`is "%s"; it must be "object"`, clip(name))
 		default:
 			return "/inputSchema/type", fmt.Sprintf(`is %s; it must be the string "object"`, article(kind.Kind()))
 		}
@@ -85,7 +76,7 @@ func schemaProblem(tool rawjson.Value) (pointer, text string) {
 	}
 	for name, p := range schema.Get("properties").Members() {
 		if k := p.Kind(); k != rawjson.Object && k != rawjson.Bool {
-			return "/inputSchema" + rawjson.Pointer("properties", quoteLater(name)), "is " + article(k) + ", not a schema"
+			return "/inputSchema" + rawjson.Pointer("properties", clip(name)), "is " + article(k) + ", not a schema"
 		}
 	}
 	if req := schema.Get("required"); req.Exists() {

@@ -7,8 +7,9 @@
 // which finds out the era of the server; all of a session's methods are bounded
 // by their context and by [Limits].
 //
-// What a server says is untrusted: texts in an [Error] and in a [Note] have been
-// through internal/plain, raw results have not.
+// What a server says is untrusted. A [Note] is safe to show; the texts of an
+// [Error] and raw results are not, until they have been through the redactor and
+// internal/plain.
 package wire
 
 import (
@@ -94,7 +95,14 @@ func (c Config) quote(text string, most int) string {
 	return plain.Line(c.Redact.String(text), most)
 }
 
-// quoteLater is quote for places that know no secrets: the text is made safe to
-// show and cut only against floods. Whoever puts it into a report redacts it
-// and cuts it again.
-func quoteLater(text string) string { return plain.Line(text, maxRPCMessage) }
+// clip is for places that know no secrets: it cuts text against floods and
+// leaves it as it is otherwise. Text in an [Error] is therefore not safe to show
+// until it has been through [Config.quote] or its like, which takes secrets out
+// before it escapes and cuts.
+func clip(text string) string {
+	const most = 4000 // bytes, far more than any report shows
+	if len(text) <= most {
+		return text
+	}
+	return text[:most]
+}
