@@ -293,7 +293,7 @@ func (r *run) explainRefusal(f *failure) {
 	r.refusal = refusal{status: f.httpStatus, challenges: f.challenges}
 	r.explainToken(f)
 	f.details = withDetail(f.details, "challenges", r.showChallenges(challenges))
-	if bearer, ok := access.Bearer(challenges); ok && bearer.Params["error"] == "insufficient_scope" { // RFC 6750, 3.1
+	if bearer, ok := access.Bearer(challenges); ok && lacksScope(f.reason, bearer) {
 		f.reason = Reason(wire.ReasonInsufficientScope)
 	}
 	if f.hint == "" {
@@ -302,6 +302,13 @@ func (r *run) explainRefusal(f *failure) {
 	if len(challenges) == 0 && f.reason == Reason(wire.ReasonAuthRequired) {
 		r.log.Note(string(reasonAuthNotAdvertised), "the refusal carries no WWW-Authenticate header", "")
 	}
+}
+
+// lacksScope reports whether a challenge asks for a scope that the token lacks
+// (RFC 6750, section 3.1). The Go SDK names the scope and leaves out the error.
+func lacksScope(reason Reason, bearer access.Challenge) bool {
+	code := bearer.Params["error"]
+	return code == "insufficient_scope" || code == "" && reason == Reason(wire.ReasonForbidden) && bearer.Params["scope"] != ""
 }
 
 // showChallenges writes challenges safe to show.
@@ -324,7 +331,7 @@ func (r *run) accessHint(reason Reason, challenges []access.Challenge) string {
 	bearer, ok := access.Bearer(challenges)
 	said := func(name string) string { return plain.Line(r.redact.String(bearer.Params[name]), 200) }
 	switch {
-	case bearer.Params["error"] == "insufficient_scope":
+	case reason == Reason(wire.ReasonInsufficientScope) && ok:
 		return "get a token with the scope " + firstSet(said("scope"), "the server names")
 	case reason == Reason(wire.ReasonTokenRejected) && bearer.Params["error_description"] != "":
 		return "the server says: " + said("error_description") + "; renew the credential, or hand over the right one"

@@ -384,7 +384,7 @@ func (l *Login) exchange(ctx context.Context, code string) (LoginResult, *Error)
 	got, problem := requestToken(ctx, l.client, l.cfg.SourceConfig, l.ladder, form, l.scopes)
 	if problem != nil {
 		if problem.Code == "invalid_grant" {
-			problem.Hint = "the code was not accepted; start over: " + g.loginCommand()
+			problem.Reason, problem.Hint = ReasonTokenRefused, "the code was not accepted; start over: "+g.loginCommand()
 		}
 		return LoginResult{}, problem
 	}

@@ -223,6 +223,8 @@ func (g Grant) refusal(c *client, ans answer, scopes []string) *Error {
 	case e.Code == "invalid_scope" || e.Code == "insufficient_scope":
 		e.Reason, e.Scopes = ReasonInsufficientScope, scopes
 		e.Hint = "ask for scopes that the client may have; asked for: " + firstSet(c.quote(strings.Join(scopes, " ")), "none")
+	case e.Code == "invalid_grant" && g.Kind == AuthorizationCode:
+		e.Reason, e.Hint = ReasonLoginRequired, "the saved login has expired or was revoked; "+g.loginHint()
 	default:
 		e.Reason, e.Hint = ReasonTokenRefused, g.refusedHint(e.Code)
 	}
@@ -234,9 +236,6 @@ func (g Grant) refusedHint(code string) string {
 	case "invalid_client":
 		return "check client_id and the client's secret or key"
 	case "invalid_grant":
-		if g.Kind == AuthorizationCode {
-			return "the saved login has expired or was revoked; " + g.loginHint()
-		}
 		return "the refresh token has expired, was revoked or was used before; configure a new one"
 	case "unauthorized_client", "unsupported_grant_type":
 		return "allow the grant " + string(g.Kind) + " for this client at the authorization server"

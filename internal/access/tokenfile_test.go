@@ -110,7 +110,7 @@ func TestSavedTokens(t *testing.T) {
 		{name: "no access token", life: time.Hour, file: func(s *saved) { s.access = "" }, want: "access-1", asked: 1},
 		{name: "expired without refresh token", life: -time.Hour, file: func(s *saved) { s.refresh = "" }, want: ReasonLoginRequired, inText: "mcpvigil login f.yaml search"},
 		{name: "good without refresh token", life: time.Hour, file: func(s *saved) { s.refresh = "" }, want: "access-0"},
-		{name: "burnt refresh token", life: -time.Hour, file: func(s *saved) { s.refresh = "refresh-x" }, want: ReasonTokenRefused, asked: 1, inText: "mcpvigil login f.yaml search"},
+		{name: "burnt refresh token", life: -time.Hour, file: func(s *saved) { s.refresh = "refresh-x" }, want: ReasonLoginRequired, asked: 1, inText: "mcpvigil login f.yaml search"},
 		{name: "another issuer", life: time.Hour, file: func(s *saved) { s.issuer += "/" }, want: ReasonTokenFileBinding, inText: "mcpvigil login f.yaml search"},
 		{name: "another client", life: time.Hour, file: func(s *saved) { s.clientID = "d" }, want: ReasonTokenFileBinding},
 		{name: "another resource", life: time.Hour, file: func(s *saved) { s.resource = "https://other.example/mcp" }, want: ReasonTokenFileBinding},

@@ -21,7 +21,6 @@ type Peer interface {
 	connect(ctx context.Context, cfg Config) (conn, error)
 }
 
-//nolint:unparam // the connection is made by the first exchange, so only other peers fail here
 func (hc HTTPConfig) connect(_ context.Context, cfg Config) (conn, error) {
 	return newHTTPConn(hc, cfg), nil
 }

@@ -68,7 +68,9 @@ func newProvider(t testing.TB, s settings) *provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{node, "node_modules/oidc-provider"} {
+	// Looking at server.mjs also keeps go test from taking an old result for a new
+	// server.
+	for _, file := range []string{node, "node_modules/oidc-provider", "server.mjs"} {
 		if _, err := os.Stat(file); err != nil {
 			t.Fatalf("%s is missing: run make test-deps", file)
 		}

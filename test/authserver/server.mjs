@@ -26,7 +26,7 @@ const log = [];
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 const configuration = {
-  clients: settings.clients,
+  clients: settings.clients ?? [],
   clientAuthMethods: settings.authMethods ?? ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
   scopes: ['openid', 'offline_access', 'mcp:read', 'mcp:write'],
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'rs256', alg: 'RS256', use: 'sig' }] },
@@ -74,6 +74,13 @@ const server = createServer((request, response) => {
   }
 });
 
+// How the client proved itself; the provider takes a secret either way.
+function proof(ctx, params) {
+  if (ctx.headers.authorization) return 'client_secret_basic';
+  if (params?.client_assertion) return 'private_key_jwt';
+  return params?.client_secret ? 'client_secret_post' : 'none';
+}
+
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address();
   const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
@@ -85,7 +92,7 @@ server.listen(0, '127.0.0.1', () => {
     log.push({
       grant: params?.grant_type,
       client: client?.clientId,
-      method: client?.clientAuthMethod,
+      method: proof(ctx, params),
       resource: params?.resource,
       scope: params?.scope,
       status: ctx.status,
