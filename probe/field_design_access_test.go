@@ -736,6 +736,16 @@ func TestDesignSecretsInNoReport(t *testing.T) {
 				return 400, `{"error":` + string(data) + `,"error_description":` + string(data) + `}`
 			}
 		},
+		"renewal": func(l *login) {
+			first := l.token
+			l.token = func(form url.Values) (int, string) {
+				if form.Get("refresh_token") != next {
+					return first(form)
+				}
+				return 400, `{"error":"invalid_grant","error_description":"` + next + ` is not good"}`
+			}
+			l.mcp.On("tools/list", func(x *fakemcp.Exchange) { l.refusal(x) })
+		},
 		"metadata": func(l *login) {
 			l.resource = map[string]string{resourcePath + "/mcp": resourceDoc("$MCP/"+key, "$AS", `"scopes_supported":["`+key+`","`+clientSecret+`"]`)}
 		},
@@ -743,7 +753,7 @@ func TestDesignSecretsInNoReport(t *testing.T) {
 	}
 	for name, reflect := range reflections {
 		t.Run(name, func(t *testing.T) {
-			for _, mode := range []string{"header", "machine", "refresh"} {
+			for _, mode := range []string{"header", "machine", "refresh", "refresh with a file"} {
 				l := (&login{token: func(url.Values) (int, string) {
 					return 200, `{"access_token":"` + access + `","token_type":"Bearer","expires_in":600,"refresh_token":"` + next + `","scope":"` + clientSecret + `"}`
 				}}).start(t)
@@ -755,8 +765,11 @@ func TestDesignSecretsInNoReport(t *testing.T) {
 					tgt = l.bearer(access)
 				case "machine":
 					tgt = l.machine()
-				case "refresh":
-					tgt.OAuth = &target.OAuth{Grant: target.RefreshToken, Issuer: l.as.URL, ClientID: clientID, ClientSecret: target.Literal(clientSecret), RefreshToken: target.Literal(refresh), TokenFile: filepath.Join(t.TempDir(), "tokens", "t")}
+				case "refresh", "refresh with a file":
+					tgt.OAuth = &target.OAuth{Grant: target.RefreshToken, Issuer: l.as.URL, ClientID: clientID, ClientSecret: target.Literal(clientSecret), RefreshToken: target.Literal(refresh)}
+				}
+				if mode == "refresh with a file" {
+					tgt.OAuth.TokenFile = filepath.Join(t.TempDir(), "tokens", "t")
 				}
 				tgt.Headers = append(tgt.Headers, target.Header{Name: "X-Api-Key", Value: target.Literal(key)})
 				r := check(t, tgt, probe.Options{Diagnose: true, Revisions: true})

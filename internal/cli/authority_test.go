@@ -31,11 +31,18 @@ type authority struct {
 }
 
 func newAuthority() *authority {
+	s := preparedAuthority()
+	s.Start()
+	return s
+}
+
+// preparedAuthority has not started yet.
+func preparedAuthority() *authority {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	s := &authority{codes: map[string]string{}, away: gone.URL}
 	mux := http.NewServeMux()
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewUnstartedServer(mux)
 	mux.HandleFunc("/mcp", s.mcp)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})

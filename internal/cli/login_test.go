@@ -7,11 +7,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,7 +26,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/target"
 )
 
 // visit follows an address as a browser does and returns where it ends; person
@@ -139,6 +143,62 @@ func TestBrowser(t *testing.T) {
 	for _, address := range []string{"file:///etc/passwd", "--help", "javascript:1"} {
 		if a.openBrowser(address) {
 			t.Errorf("%s was opened", address)
+		}
+	}
+}
+
+// TestLoginTrustsAsChecksDo: a private authority and a client certificate, as
+// the target says.
+func TestLoginTrustsAsChecksDo(t *testing.T) {
+	as := preparedAuthority()
+	as.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	as.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	as.StartTLS()
+	defer as.Close()
+	dir := t.TempDir()
+	key, err := x509.MarshalPKCS8PrivateKey(as.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"ca.pem": {Type: "CERTIFICATE", Bytes: as.Certificate().Raw}, "key.pem": {Type: "PRIVATE KEY", Bytes: key}, "none.pem": {},
+	} {
+		text := pem.EncodeToMemory(block)
+		if name == "none.pem" {
+			text = []byte("nothing")
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	whole := target.TLS{CAFile: path("ca.pem"), CertFile: path("ca.pem"), KeyFile: path("key.pem")}
+	for _, tt := range []struct {
+		name string
+		tls  target.TLS
+		want string // "": it starts
+	}{
+		{"all", whole, ""},
+		{"another name", target.TLS{CAFile: whole.CAFile, CertFile: whole.CertFile, KeyFile: whole.KeyFile, ServerName: "example.com"}, ""},
+		{"a wrong name", target.TLS{CAFile: whole.CAFile, CertFile: whole.CertFile, KeyFile: whole.KeyFile, ServerName: "other.example"}, "no answer from"},
+		{"no client certificate", target.TLS{CAFile: whole.CAFile}, "no answer from"},
+		{"no authority", target.TLS{CertFile: whole.CertFile, KeyFile: whole.KeyFile}, "no answer from"},
+		{"authority without certificate", target.TLS{CAFile: path("none.pem")}, "the certificate authority in " + path("none.pem") + " cannot be used: it holds no PEM certificate"},
+		{"no file", target.TLS{CAFile: path("gone.pem")}, "the certificate authority in " + path("gone.pem") + " cannot be used: no such file or directory"},
+		{"no key", target.TLS{CertFile: path("ca.pem"), KeyFile: path("none.pem")}, "the client certificate in " + path("ca.pem") + " and " + path("none.pem") + " cannot be used: "},
+	} {
+		cfg, err := loginConfig(t.Context(), &target.Target{
+			Endpoint: as.URL + "/mcp", TLS: tt.tls,
+			OAuth: &target.OAuth{Grant: target.AuthorizationCode, Issuer: as.URL, ClientID: "c", TokenFile: path("tokens/t.json")},
+		})
+		if err == nil {
+			var login *access.Login
+			if login, err = access.StartLogin(t.Context(), cfg); err == nil {
+				login.Close()
+			}
+		}
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
 }
