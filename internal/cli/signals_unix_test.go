@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,6 +76,16 @@ func anyAlive(pids []int) bool {
 	return true
 }
 
+// handlingSignals gives children the default treatment of signals, also when
+// these tests were started by nohup or in the background of a shell, where some
+// are ignored: what a process handles is not handed down by exec.
+func handlingSignals(t *testing.T) {
+	t.Helper()
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	t.Cleanup(func() { signal.Stop(c) })
+}
+
 func checkStubborn(mark string, out *bytes.Buffer) *exec.Cmd {
 	cmd := exec.Command("mcpvigil", "check", "--", "sh", "-c", stubborn, "sh", mark)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
@@ -83,6 +94,7 @@ func checkStubborn(mark string, out *bytes.Buffer) *exec.Cmd {
 }
 
 func TestSignalsEndTheCheck(t *testing.T) {
+	handlingSignals(t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		var out bytes.Buffer
 		mark := filepath.Join(t.TempDir(), "mark")
@@ -124,6 +136,7 @@ func TestNohup(t *testing.T) {
 }
 
 func TestSecondSignalKillsAtOnce(t *testing.T) {
+	handlingSignals(t)
 	var out bytes.Buffer
 	mark := filepath.Join(t.TempDir(), "mark")
 	cmd := checkStubborn(mark, &out)
