@@ -2,13 +2,10 @@ package probe
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +13,9 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
+	"github.com/mcpvigil/mcpvigil/internal/credential"
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
-	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -60,55 +57,21 @@ func hasCredential(t *target.Target) bool {
 // network is how this target's hosts are reached: trust, client certificate and
 // resolver.
 func (r *run) network() (netguard.Options, *failure) {
-	var o netguard.Options
+	o, ends, p := credential.Network(r.t.TLS)
+	if p != nil {
+		return o, problemFailure(p)
+	}
 	if r.o.Resolver != nil {
 		o.Resolver = r.o.Resolver
 	}
-	t := r.t.TLS
-	o.ServerName = t.ServerName
-	if t.CAFile != "" {
-		pool, err := readCA(t.CAFile)
-		if err != nil {
-			return o, tlsFailure("the certificate authority", t.CAFile, err)
-		}
-		o.RootCAs = pool
-	}
-	if t.CertFile != "" || t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return o, tlsFailure("the client certificate", t.CertFile+" and "+t.KeyFile, err)
-		}
-		o.ClientCertificates = []tls.Certificate{pair}
-		r.noteCredential("client-certificate", leafExpiry(pair), nil)
+	if len(o.ClientCertificates) > 0 {
+		r.noteCredential("client-certificate", ends, nil)
 	}
 	return o, nil
 }
 
-func readCA(path string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, errors.New("it holds no PEM certificate")
-	}
-	return pool, nil
-}
-
-func tlsFailure(what, path string, err error) *failure {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		err = p.Err // the path stands beside
-	}
-	return &failure{reason: reasonTLSFiles, text: fmt.Sprintf("%s in %s cannot be used: %s", what, plain.Line(path, 200), plain.Line(err.Error(), 200)), hint: "give PEM files that this user may read"}
-}
-
-func leafExpiry(pair tls.Certificate) time.Time {
-	if pair.Leaf == nil {
-		return time.Time{}
-	}
-	return pair.Leaf.NotAfter
+func problemFailure(p *target.Problem) *failure {
+	return &failure{reason: Reason(p.Reason), text: p.Text, hint: p.Hint}
 }
 
 // noteCredential records when a credential ends. Of several the first to end
@@ -141,9 +104,9 @@ type oauth struct {
 
 // newOAuth makes the source of the target's tokens. endpoint is its URL.
 func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.Peer) (*oauth, *failure) {
-	g, bad := r.grant(ctx)
-	if bad != nil {
-		return nil, bad
+	g, problem := credential.Grant(ctx, r.t.OAuth, r.redact)
+	if problem != nil {
+		return nil, problemFailure(problem)
 	}
 	source, err := access.NewSource(access.SourceConfig{
 		Grant: g, Endpoint: endpoint, HTTP: r.accessHTTP(),
@@ -162,51 +125,6 @@ func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.
 	return &oauth{run: r, source: source}, nil
 }
 
-// grant reads the secrets of the target's grant.
-func (r *run) grant(ctx context.Context) (access.Grant, *failure) {
-	o := r.t.OAuth
-	g := access.Grant{
-		Kind: access.Kind(o.Grant), Issuer: o.Issuer, ClientID: o.ClientID, ClientMetadataURL: o.ClientMetadataURL, KeyID: o.KeyID,
-		Algorithm: o.Algorithm, Scopes: o.Scopes, Resource: o.Resource, TokenFile: o.TokenFile, LoginCommand: o.LoginCommand,
-	}
-	for _, s := range []struct {
-		from target.Secret
-		what string
-		to   *access.Secret
-	}{{o.ClientSecret, "the client secret", &g.ClientSecret}, {o.PrivateKey, "the private key", &g.PrivateKeyPEM}, {o.RefreshToken, "the refresh token", &g.RefreshToken}} {
-		if s.from.IsZero() {
-			continue
-		}
-		value, bad := r.revealText(ctx, s.from, s.what)
-		if bad != nil {
-			return g, bad
-		}
-		*s.to = access.Hide(value)
-	}
-	return g, nil
-}
-
-// byOrigin sends requests to the endpoint's origin as the check itself does, and
-// all others without the client certificate and the server name that are meant
-// for it alone.
-type byOrigin struct {
-	origin       *url.URL
-	home, abroad *http.Transport
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t *byOrigin) RoundTrip(request *http.Request) (*http.Response, error) {
-	if weburl.SameOrigin(request.URL, t.origin) {
-		return t.home.RoundTrip(request)
-	}
-	return t.abroad.RoundTrip(request)
-}
-
-func (t *byOrigin) close() {
-	t.home.CloseIdleConnections()
-	t.abroad.CloseIdleConnections()
-}
-
 // accessHTTP is how metadata and tokens are fetched: never with the target's own
 // headers, and with the same trust.
 func (r *run) accessHTTP() access.HTTP {
@@ -215,9 +133,7 @@ func (r *run) accessHTTP() access.HTTP {
 		if err != nil {
 			endpoint = &url.URL{}
 		}
-		foreign := r.net
-		foreign.ClientCertificates, foreign.ServerName = nil, ""
-		r.beside = &byOrigin{origin: endpoint, home: netguard.NewTransport(r.net), abroad: netguard.NewTransport(foreign)}
+		r.beside = credential.NewTransport(endpoint, r.net)
 	}
 	return access.HTTP{Transport: r.beside, UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.redact, Timeout: r.budgets.of(target.Authentication)}
 }

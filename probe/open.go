@@ -78,16 +78,6 @@ func (r *run) reveal(ctx context.Context, s target.Secret, what string) (string,
 	return value, nil
 }
 
-// revealText is reveal for values that may have several lines, such as keys.
-func (r *run) revealText(ctx context.Context, s target.Secret, what string) (string, *failure) {
-	value, err := s.RevealText(ctx)
-	if err != nil {
-		return "", &failure{reason: reasonUnreadableSecret, text: fmt.Sprintf("the value of %s cannot be read: %s", what, plain.Line(err.Error(), 300)), hint: "set it before the check, and see that this user may read it"}
-	}
-	r.redact.Add(value)
-	return value, nil
-}
-
 // inspectHeader learns when a credential in a header ends, if it tells.
 func (r *run) inspectHeader(name, value string) {
 	if !credentialHeader.MatchString(name) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpvigil/mcpvigil/internal/credential"
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
@@ -28,7 +29,7 @@ type run struct {
 	net     netguard.Options
 	oauth   *oauth
 	// beside reaches metadata and token endpoints; nil until it is needed.
-	beside  *byOrigin
+	beside  *credential.Transport
 	session *wire.Session
 	// listings are the inventories that were read to their end.
 	listings map[wire.Inventory]*wire.Listing
@@ -399,7 +400,7 @@ func (r *run) finish() *Report {
 		r.oauth.finish()
 	}
 	if r.beside != nil {
-		r.beside.close()
+		r.beside.CloseIdleConnections()
 	}
 	r.takeEvidence()
 	r.takeNotes()

@@ -32,6 +32,9 @@ type OAuth struct {
 	ClientID, ClientMetadataURL string
 	// ClientSecret or PrivateKey (PEM) makes the client a confidential one.
 	ClientSecret, PrivateKey Secret
+	// ClientAuth is how ClientSecret is sent: client_secret_basic or
+	// client_secret_post. Empty: as the authorization server says it may be.
+	ClientAuth string
 	// KeyID and Algorithm belong to PrivateKey. Empty: none, and by the key.
 	KeyID, Algorithm string
 	// Scopes are asked for in place of those that the server names.

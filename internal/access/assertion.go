@@ -169,7 +169,8 @@ func basicCredential(id, secret string) string {
 }
 
 // authenticate adds the client's authentication to a token request, in the way
-// that the metadata allows (RFC 8414: client_secret_basic when it is silent).
+// that the grant names, or else that the metadata allows (RFC 8414:
+// client_secret_basic when it is silent).
 func (g Grant) authenticate(c *client, m *ServerMetadata, form url.Values, header http.Header, now time.Time) *Error {
 	takes := func(method string) bool { return slices.Contains(m.AuthMethods, method) }
 	switch secret := g.ClientSecret.Reveal(); {
@@ -192,7 +193,10 @@ func (g Grant) authenticate(c *client, m *ServerMetadata, form url.Values, heade
 		form.Set("client_assertion", assertion)
 	case secret == "" || takes("none") && len(m.AuthMethods) == 1:
 		form.Set("client_id", g.clientID())
-	case m.AuthMethods == nil || takes("client_secret_basic"):
+	case g.ClientAuth == "client_secret_post":
+		form.Set("client_id", g.clientID())
+		form.Set("client_secret", secret)
+	case g.ClientAuth == "client_secret_basic" || m.AuthMethods == nil || takes("client_secret_basic"):
 		header.Set("Authorization", "Basic "+basicCredential(g.clientID(), secret))
 	case takes("client_secret_post"):
 		form.Set("client_id", g.clientID())

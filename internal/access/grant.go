@@ -42,7 +42,11 @@ type Grant struct {
 	// or SEC 1, unencrypted; RSA, P-256 or Ed25519.
 	PrivateKeyPEM Secret
 	KeyID         string // kid, or ""
-	Algorithm     string // RS256, PS256, ES256 or EdDSA; "": by the key
+	// ClientAuth is how ClientSecret is sent: client_secret_basic or
+	// client_secret_post. Empty: as the metadata allows, which some servers do
+	// not keep to for the single client.
+	ClientAuth string
+	Algorithm  string // RS256, PS256, ES256 or EdDSA; "": by the key
 	// Scopes are asked for in place of those of challenge and metadata.
 	Scopes []string
 	// Resource is the resource identifier (RFC 8707). "": that of the metadata.

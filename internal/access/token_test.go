@@ -112,6 +112,7 @@ func TestClientSecretIsSentAsTheMetadataSays(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("machine:s3cret%2B%2F+%25%26%C3%A9"))
 	for _, c := range []struct {
 		methods      []string
+		configured   string
 		auth         string
 		id, inForm   string
 		reason, text string
@@ -119,11 +120,15 @@ func TestClientSecretIsSentAsTheMetadataSays(t *testing.T) {
 		{methods: nil, auth: basic},
 		{methods: []string{"client_secret_post", "client_secret_basic"}, auth: basic},
 		{methods: []string{"client_secret_post"}, id: "machine", inForm: secret},
+		{methods: []string{"client_secret_post", "client_secret_basic"}, configured: "client_secret_post", id: "machine", inForm: secret},
+		{methods: []string{"client_secret_post"}, configured: "client_secret_basic", auth: basic},
 		{methods: []string{"none"}, id: "machine"},
 		{methods: []string{"private_key_jwt"}, reason: ReasonGrantInvalid},
 	} {
 		as := newAS(t, "token_endpoint_auth_methods_supported", c.methods)
-		_, err := newSource(t, as, machine(as), nil).Token(t.Context())
+		grant := machine(as)
+		grant.ClientAuth = c.configured
+		_, err := newSource(t, as, grant, nil).Token(t.Context())
 		if c.reason != "" {
 			if e := mustFail(t, err); e.Reason != c.reason || as.requests() != 0 {
 				t.Errorf("%v: %+v", c.methods, e)

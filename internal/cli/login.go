@@ -3,12 +3,9 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -20,7 +17,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/config"
-	"github.com/mcpvigil/mcpvigil/internal/netguard"
+	"github.com/mcpvigil/mcpvigil/internal/credential"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -151,37 +148,21 @@ func loginConfig(ctx context.Context, t *target.Target) (access.LoginConfig, err
 	if err != nil {
 		return access.LoginConfig{}, errors.New("the endpoint is not a URL") // what it is may hold a secret
 	}
-	network, err := trustOf(t.TLS)
-	if err != nil {
-		return access.LoginConfig{}, err
-	}
-	o := t.OAuth
-	grant := access.Grant{
-		Kind: access.AuthorizationCode, Issuer: o.Issuer, ClientID: o.ClientID, ClientMetadataURL: o.ClientMetadataURL, KeyID: o.KeyID,
-		Algorithm: o.Algorithm, Scopes: o.Scopes, Resource: o.Resource, TokenFile: o.TokenFile, LoginCommand: o.LoginCommand,
+	network, _, problem := credential.Network(t.TLS)
+	if problem != nil {
+		return access.LoginConfig{}, hinted(errors.New(problem.Text), "%s", problem.Hint)
 	}
 	redact := plain.NewRedactor()
-	for _, s := range []struct {
-		from target.Secret
-		what string
-		to   *access.Secret
-	}{{o.ClientSecret, "client secret", &grant.ClientSecret}, {o.PrivateKey, "private key", &grant.PrivateKeyPEM}} {
-		if s.from.IsZero() {
-			continue
-		}
-		value, err := s.from.RevealText(ctx)
-		if err != nil {
-			return access.LoginConfig{}, hinted(fmt.Errorf("the %s cannot be read: %w", s.what, err), "set it before the login, and see that this user may read it")
-		}
-		redact.Add(value)
-		*s.to = access.Hide(value)
+	grant, problem := credential.Grant(ctx, t.OAuth, redact)
+	if problem != nil {
+		return access.LoginConfig{}, hinted(errors.New(problem.Text), "%s", problem.Hint)
 	}
 	agent := fmt.Sprintf("mcpvigil/%s (+https://github.com/mcpvigil/mcpvigil)", buildVersion())
 	return access.LoginConfig{
-		RedirectPort: o.RedirectPort,
+		RedirectPort: t.OAuth.RedirectPort,
 		SourceConfig: access.SourceConfig{
 			Grant: grant, Endpoint: endpoint,
-			HTTP:    access.HTTP{Transport: netguard.NewTransport(network), UserAgent: agent, ProtocolVersion: wire.Rev20260728, Redact: redact},
+			HTTP:    access.HTTP{Transport: credential.NewTransport(endpoint, network), UserAgent: agent, ProtocolVersion: wire.Rev20260728, Redact: redact},
 			Refusal: refusal(t, wire.HTTPConfig{URL: endpoint, UserAgent: agent, Net: network}, redact),
 		},
 	}, nil
@@ -203,35 +184,6 @@ func refusal(t *target.Target, peer wire.HTTPConfig, redact *plain.Redactor) fun
 		})
 		return status, challenges
 	}
-}
-
-// trustOf reads the files of certificates and keys.
-func trustOf(t target.TLS) (netguard.Options, error) {
-	o := netguard.Options{ServerName: t.ServerName}
-	fail := func(what string, err error) error {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err // the path stands beside
-		}
-		return hinted(fmt.Errorf("%s cannot be used: %w", what, err), "give PEM files that this user may read")
-	}
-	if t.CAFile != "" {
-		data, err := os.ReadFile(t.CAFile)
-		o.RootCAs = x509.NewCertPool()
-		if err == nil && !o.RootCAs.AppendCertsFromPEM(data) {
-			err = errors.New("it holds no PEM certificate")
-		}
-		if err != nil {
-			return o, fail("the certificate authority in "+t.CAFile, err)
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return o, fail("the client certificate in "+t.CertFile+" and "+t.KeyFile, err)
-		}
-		o.ClientCertificates = []tls.Certificate{pair}
-	}
-	return o, nil
 }
 
 // invite says where to go. The address is what the command was asked for; what

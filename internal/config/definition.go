@@ -208,22 +208,23 @@ func (stdioConfig) about() (name, title string) { return "stdio", "Program" }
 
 type oauthConfig struct {
 	object
-	Issuer            string    `yaml:"issuer" is:"required expand" example:"https://auth.example.com" doc:"The one authorization server that is trusted, as its metadata spells it: https, or http on this machine."`
-	ClientID          string    `yaml:"client_id" is:"expand private" example:"mcpvigil" doc:"The registered client."`
-	ClientMetadataURL string    `yaml:"client_metadata_url" is:"expand" example:"https://example.com/mcpvigil.json" doc:"URL of a client ID metadata document, for a server that takes these in place of a registered client."`
-	Grant             grant     `yaml:"grant" is:"required" doc:"How a token is got: by the client itself, with a refresh token, or by what a person allowed with mcpvigil login."`
-	ClientSecretEnv   variable  `yaml:"client_secret_env" is:"private" example:"MCP_CLIENT_SECRET" doc:"Environment variable that holds the client's secret."`
-	ClientSecretFile  string    `yaml:"client_secret_file" is:"expand private" example:"/run/secrets/client" doc:"File that holds the client's secret."`
-	PrivateKeyEnv     variable  `yaml:"private_key_env" is:"private" example:"MCP_CLIENT_KEY" doc:"Environment variable that holds the client's private key in PEM form, which signs assertions (private_key_jwt) in place of a secret."`
-	PrivateKeyFile    string    `yaml:"private_key_file" is:"expand private" example:"/run/secrets/client.pem" doc:"File that holds the client's private key in PEM form."`
-	KeyID             string    `yaml:"key_id" example:"key-1" doc:"Name of the private key (kid), where the server knows several."`
-	Algorithm         algorithm `yaml:"algorithm" doc:"Algorithm of the private key. Left out: by the kind of key."`
-	RefreshTokenEnv   variable  `yaml:"refresh_token_env" is:"private" example:"MCP_REFRESH_TOKEN" doc:"Environment variable that holds the refresh token to begin with."`
-	RefreshTokenFile  string    `yaml:"refresh_token_file" is:"expand private" example:"/run/secrets/refresh" doc:"File that holds the refresh token to begin with. It is never written to; the ones that follow are kept in token_file."`
-	TokenFile         string    `yaml:"token_file" is:"expand private" example:".credentials/user.json" doc:"File that keeps tokens between checks, readable by this user alone. A relative path starts at the directory of this file."`
-	Scopes            []string  `yaml:"scopes" is:"unique" max:"1000" pattern:"[!#-\\[\\]-~]+" form:"printable ASCII without spaces, quotes and backslashes" example:"[read]" doc:"Scopes to ask for, in place of those that the server names."`
-	Resource          string    `yaml:"resource" is:"expand" example:"https://mcp.example.com/mcp" doc:"Resource identifier to ask a token for (RFC 8707), in place of the one in the server's metadata."`
-	RedirectPort      *int      `yaml:"redirect_port" min:"0" max:"65535" default:"0" doc:"Port of the login's callback, http://127.0.0.1:PORT/callback, for a server that takes only a registered one. 0: any."`
+	Issuer            string     `yaml:"issuer" is:"required expand" example:"https://auth.example.com" doc:"The one authorization server that is trusted, as its metadata spells it: https, or http on this machine."`
+	ClientID          string     `yaml:"client_id" is:"expand private" example:"mcpvigil" doc:"The registered client."`
+	ClientMetadataURL string     `yaml:"client_metadata_url" is:"expand" example:"https://example.com/mcpvigil.json" doc:"URL of a client ID metadata document, for a server that takes these in place of a registered client."`
+	Grant             grant      `yaml:"grant" is:"required" doc:"How a token is got: by the client itself, with a refresh token, or by what a person allowed with mcpvigil login."`
+	ClientSecretEnv   variable   `yaml:"client_secret_env" is:"private" example:"MCP_CLIENT_SECRET" doc:"Environment variable that holds the client's secret."`
+	ClientSecretFile  string     `yaml:"client_secret_file" is:"expand private" example:"/run/secrets/client" doc:"File that holds the client's secret."`
+	PrivateKeyEnv     variable   `yaml:"private_key_env" is:"private" example:"MCP_CLIENT_KEY" doc:"Environment variable that holds the client's private key in PEM form, which signs assertions (private_key_jwt) in place of a secret."`
+	PrivateKeyFile    string     `yaml:"private_key_file" is:"expand private" example:"/run/secrets/client.pem" doc:"File that holds the client's private key in PEM form."`
+	KeyID             string     `yaml:"key_id" example:"key-1" doc:"Name of the private key (kid), where the server knows several."`
+	ClientAuth        clientAuth `yaml:"client_auth" doc:"How the client secret is sent, where the authorization server wants one way of this client. Left out: as its metadata says."`
+	Algorithm         algorithm  `yaml:"algorithm" doc:"Algorithm of the private key. Left out: by the kind of key."`
+	RefreshTokenEnv   variable   `yaml:"refresh_token_env" is:"private" example:"MCP_REFRESH_TOKEN" doc:"Environment variable that holds the refresh token to begin with."`
+	RefreshTokenFile  string     `yaml:"refresh_token_file" is:"expand private" example:"/run/secrets/refresh" doc:"File that holds the refresh token to begin with. It is never written to; the ones that follow are kept in token_file."`
+	TokenFile         string     `yaml:"token_file" is:"expand private" example:".credentials/user.json" doc:"File that keeps tokens between checks, readable by this user alone. A relative path starts at the directory of this file."`
+	Scopes            []string   `yaml:"scopes" is:"unique" max:"1000" pattern:"[!#-\\[\\]-~]+" form:"printable ASCII without spaces, quotes and backslashes" example:"[read]" doc:"Scopes to ask for, in place of those that the server names."`
+	Resource          string     `yaml:"resource" is:"expand" example:"https://mcp.example.com/mcp" doc:"Resource identifier to ask a token for (RFC 8707), in place of the one in the server's metadata."`
+	RedirectPort      *int       `yaml:"redirect_port" min:"0" max:"65535" default:"0" doc:"Port of the login's callback, http://127.0.0.1:PORT/callback, for a server that takes only a registered one. 0: any."`
 }
 
 func (oauthConfig) about() (name, title string) { return "oauth", "OAuth" }
@@ -278,12 +279,14 @@ type (
 	driftPolicy  string
 	authMode     string
 	algorithm    string
+	clientAuth   string
 )
 
 func (version) choices() []string      { return []string{"v1"} }
 func (targetType) choices() []string   { return []string{"mcp"} }
 func (reachability) choices() []string { return []string{"head"} }
 func (authMode) choices() []string     { return []string{"none", "header", "oauth"} }
+func (clientAuth) choices() []string   { return []string{"client_secret_basic", "client_secret_post"} }
 func (algorithm) choices() []string    { return []string{"RS256", "PS256", "ES256", "EdDSA"} }
 func (driftPolicy) choices() []string  { return []string{"alert", "record", "seed"} }
 func (dimension) choices() []string    { return texts(target.Dimensions()) }

@@ -185,7 +185,7 @@ func (p *part) oauth(c *mcpConfig) {
 		ClientID: text("client_id", o.ClientID), ClientMetadataURL: text("client_metadata_url", o.ClientMetadataURL),
 		ClientSecret: p.either(o, "client_secret", o.ClientSecretEnv, o.ClientSecretFile),
 		PrivateKey:   p.either(o, "private_key", o.PrivateKeyEnv, o.PrivateKeyFile),
-		KeyID:        o.KeyID, Algorithm: string(o.Algorithm), Scopes: o.Scopes, Resource: text("resource", o.Resource),
+		KeyID:        o.KeyID, Algorithm: string(o.Algorithm), ClientAuth: string(o.ClientAuth), Scopes: o.Scopes, Resource: text("resource", o.Resource),
 		RefreshToken: p.either(o, "refresh_token", o.RefreshTokenEnv, o.RefreshTokenFile),
 		TokenFile:    p.beside(text("token_file", o.TokenFile)),
 		LoginCommand: p.loginCommand(),
@@ -225,6 +225,9 @@ func (p *part) grantRules(o *oauthConfig) {
 	for _, secret := range []string{"client_secret_env", "client_secret_file"} {
 		exclude(secret, "private_key_env")
 		exclude(secret, "private_key_file")
+	}
+	if !some("client_secret_env", "client_secret_file") && o.has("client_auth") {
+		p.wrong(o.keyAt("client_auth"), "mcp.oauth.client_auth", "client_auth says how a client secret is sent, and there is none", "add client_secret_env or client_secret_file, or remove client_auth")
 	}
 	if !some("private_key_env", "private_key_file") {
 		for _, key := range []string{"key_id", "algorithm"} {
