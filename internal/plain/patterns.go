@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -33,27 +34,30 @@ const (
 )
 
 // shapes is in the order of application: what is specific and long comes first.
-// Each expression is linear in the input, as all of package regexp.
-var shapes = []shape{
-	{expr: regexp.MustCompile(`()-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)},
-	{expr: regexp.MustCompile(`(\b[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"'<>:@]*:[^\s/?#"'<>]+(?:@)`)},
-	{expr: regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,3}`)},
-	{expr: regexp.MustCompile(`()\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`)},
-	{expr: regexp.MustCompile(`()\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})`)},
-	{expr: regexp.MustCompile(`()(\bsk-[A-Za-z0-9_-]{16,})`), secret: hasDigit},
-	// Header lines, and the same in JSON or in a dump of a map.
-	{expr: regexp.MustCompile(`(?i)(["']?\b(?:proxy-)?authorization["']?` + gap + `[:=]` + gap + `["'\[]*(?:(?:bearer|basic|token|digest|negotiate|apikey|dpop)` + gap1 + `)?)[^\s"',;\]}]+`)},
-	{expr: regexp.MustCompile(`(?i)(["']?\b(?:set-)?cookie["']?` + gap + `:` + gap + `["']?)[^\r\n"']+`)},
-	{expr: regexp.MustCompile(`(?i)(\b(?:bearer|basic)` + gap1 + `)([A-Za-z0-9._~+/-]{4,}=*)`), secret: random},
-	// name = value and name: value.
-	{expr: regexp.MustCompile(keyStart + anyKey + `["']?` + gap + `[:=]` + gap + `)` + quoted)},
-	{expr: regexp.MustCompile(keyStart + anyKey + `=)` + bare)},
-	{expr: regexp.MustCompile(keyStart + strictKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
-	{expr: regexp.MustCompile(keyStart + `(?:passw(?:or)?d|passwd|passphrase|pwd)["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
-	{expr: regexp.MustCompile(keyStart + looseKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: random},
-	// Command-line flags with the value in the next word.
-	{expr: regexp.MustCompile(`(?i)((?:^|\s)--?[\w-]*` + anyKey + gap1 + `)(` + bare + `)`), secret: notProse},
-}
+// Each expression is linear in the input, as all of package regexp. They are
+// compiled when they are first used, as most programs never use them.
+var shapes = sync.OnceValue(func() []shape {
+	return []shape{
+		{expr: regexp.MustCompile(`()-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)},
+		{expr: regexp.MustCompile(`(\b[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"'<>:@]*:[^\s/?#"'<>]+(?:@)`)},
+		{expr: regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,3}`)},
+		{expr: regexp.MustCompile(`()\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`)},
+		{expr: regexp.MustCompile(`()\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})`)},
+		{expr: regexp.MustCompile(`()(\bsk-[A-Za-z0-9_-]{16,})`), secret: hasDigit},
+		// Header lines, and the same in JSON or in a dump of a map.
+		{expr: regexp.MustCompile(`(?i)(["']?\b(?:proxy-)?authorization["']?` + gap + `[:=]` + gap + `["'\[]*(?:(?:bearer|basic|token|digest|negotiate|apikey|dpop)` + gap1 + `)?)[^\s"',;\]}]+`)},
+		{expr: regexp.MustCompile(`(?i)(["']?\b(?:set-)?cookie["']?` + gap + `:` + gap + `["']?)[^\r\n"']+`)},
+		{expr: regexp.MustCompile(`(?i)(\b(?:bearer|basic)` + gap1 + `)([A-Za-z0-9._~+/-]{4,}=*)`), secret: random},
+		// name = value and name: value.
+		{expr: regexp.MustCompile(keyStart + anyKey + `["']?` + gap + `[:=]` + gap + `)` + quoted)},
+		{expr: regexp.MustCompile(keyStart + anyKey + `=)` + bare)},
+		{expr: regexp.MustCompile(keyStart + strictKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
+		{expr: regexp.MustCompile(keyStart + `(?:passw(?:or)?d|passwd|passphrase|pwd)["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: notProse},
+		{expr: regexp.MustCompile(keyStart + looseKey + `["']?` + gap + `[:=]` + gap + `)(` + bare + `)`), secret: random},
+		// Command-line flags with the value in the next word.
+		{expr: regexp.MustCompile(`(?i)((?:^|\s)--?[\w-]*` + anyKey + gap1 + `)(` + bare + `)`), secret: notProse},
+	}
+})
 
 // Patterns masks what looks like a credential in free text of unknown origin,
 // such as the standard error of a server: authorization headers, keys, tokens
@@ -64,7 +68,7 @@ var shapes = []shape{
 // over a line end: a name at the end of one line says nothing about the next. It
 // is a net for accidents, not a proof: known secrets belong in a Redactor.
 func Patterns(s string) string {
-	for _, shape := range shapes {
+	for _, shape := range shapes() {
 		s = shape.apply(s)
 	}
 	return s

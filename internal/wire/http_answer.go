@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -350,7 +349,7 @@ func gatewayStatus(s int) bool {
 func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 	e.Challenges = resp.Header.Values("WWW-Authenticate")
 	forbidden := resp.StatusCode == http.StatusForbidden
-	if forbidden && len(e.Challenges) == 0 && hostGuard.Match(body) {
+	if forbidden && len(e.Challenges) == 0 && hostGuard().Match(body) {
 		c.hostRejected(e, resp)
 		return
 	}
@@ -379,7 +378,7 @@ func (c *httpConn) refusedAccess(e *Error, resp *http.Response, body []byte) {
 func (c *httpConn) hasCredential() bool { return c.hc.Credential || c.hc.Authorize != nil }
 
 // hostGuard matches what the DNS-rebinding guards of the SDKs say.
-var hostGuard = regexp.MustCompile(`(?i)\b(invalid|untrusted|disallowed|forbidden|unknown|missing|not allowed)[ :"']{1,3}(host|origin)\b|\b(host|origin)( header)?[^\n]{0,80}\b(not allowed|not permitted|is invalid|rejected|forbidden|not trusted)\b|dns.rebinding`)
+var hostGuard = lazily(`(?i)\b(invalid|untrusted|disallowed|forbidden|unknown|missing|not allowed)[ :"']{1,3}(host|origin)\b|\b(host|origin)( header)?[^\n]{0,80}\b(not allowed|not permitted|is invalid|rejected|forbidden|not trusted)\b|dns.rebinding`)
 
 func (c *httpConn) hostRejected(e *Error, resp *http.Response) {
 	e.Reason = ReasonHostRejected
@@ -408,10 +407,10 @@ func isPage(resp *http.Response, body []byte) bool {
 	return t == "text/html" || t == "application/xhtml+xml" || t == "" && bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(body)), []byte("<!doctype html"))
 }
 
-var titleTag = regexp.MustCompile(`(?is)<title[^>]{0,200}>([^<]{0,400})`)
+var titleTag = lazily(`(?is)<title[^>]{0,200}>([^<]{0,400})`)
 
 func (c *httpConn) pageTitle(body []byte) string {
-	m := titleTag.FindSubmatch(body)
+	m := titleTag().FindSubmatch(body)
 	if m == nil {
 		return ""
 	}
@@ -448,9 +447,9 @@ func edgeChallenge(resp *http.Response) *Error {
 	return nil
 }
 
-var edgeWords = regexp.MustCompile(`(?i)<title>(just a moment|attention required|access denied|please wait|one more step|ddos-guard|security check)|challenge-platform|cf-chl-|/_incapsula_resource|captcha-delivery\.com|px-captcha|awswafintegration|ak_bmsc|sucuri website firewall`)
+var edgeWords = lazily(`(?i)<title>(just a moment|attention required|access denied|please wait|one more step|ddos-guard|security check)|challenge-platform|cf-chl-|/_incapsula_resource|captcha-delivery\.com|px-captcha|awswafintegration|ak_bmsc|sucuri website firewall`)
 
-func edgePage(body []byte) bool { return edgeWords.Match(body) }
+func edgePage(body []byte) bool { return edgeWords().Match(body) }
 
 func blockedByEdge(resp *http.Response) *Error {
 	text := fmt.Sprintf("something in front of the server answered %d with a bot challenge", resp.StatusCode)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -352,7 +351,7 @@ func (n *negotiation) initializeRequest(offer string) *request {
 	return &request{id: id, method: methodInitialize, body: encode(id, methodInitialize, params)}
 }
 
-var revisionText = regexp.MustCompile(`\b20\d\d-[01]\d-[0-3]\d\b`)
+var revisionText = lazily(`\b20\d\d-[01]\d-[0-3]\d\b`)
 
 // counter returns the revision to offer next when the server refused the offer
 // and said what it would take: in the data of an error, or in the text of an
@@ -362,7 +361,7 @@ func (n *negotiation) counter(a *answer, err error, offered string) string {
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Reason == ReasonHTTPStatus:
-		for _, v := range revisionText.FindAll(e.Body, 32) {
+		for _, v := range revisionText().FindAll(e.Body, 32) {
 			versions = append(versions, string(v))
 		}
 	case err == nil && a.rpcErr != nil:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -203,14 +202,14 @@ func (c *stdioConn) exitError() *Error {
 		e.Details["exitCode"] = code
 	}
 	c.addStderr(e)
-	if !c.sc.Inherited && exitHint.MatchString(c.stderrTail()) {
+	if !c.sc.Inherited && exitHint().MatchString(c.stderrTail()) {
 		e.Hint = "see what the server says; if it lacks a variable: " + reducedEnv
 	}
 	return e
 }
 
 // exitHint matches what servers say that lack a variable.
-var exitHint = regexp.MustCompile(`(?i)environment|env var|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|api.?key|token|credential|\b(required|missing|not set|undefined|must be set)\b`)
+var exitHint = lazily(`(?i)environment|env var|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|api.?key|token|credential|\b(required|missing|not set|undefined|must be set)\b`)
 
 // addStderr puts what the server last said on its standard error into e.
 func (c *stdioConn) addStderr(e *Error) {

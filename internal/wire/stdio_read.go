@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -139,17 +138,17 @@ func (t *tail) text() string {
 }
 
 // colours are the escape sequences that programs put around their log lines.
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var colours = lazily("\x1b\\[[0-9;]*m")
 
 // scrub takes colours and secrets out of what a server printed. What it returns
 // is still to be made safe to show.
 func scrub(s string, redact *plain.Redactor) string {
-	return plain.Patterns(redact.String(colours.ReplaceAllString(s, "")))
+	return plain.Patterns(redact.String(colours().ReplaceAllString(s, "")))
 }
 
 var (
-	errorLine = regexp.MustCompile(`(?i)^\W*([\w.]*(error|exception)|fatal|panic)\b[^:!]{0,40}[:!]`)
-	noiseLine = regexp.MustCompile(`^\s*$|^\s+at |^\s*\^|^\s*File "|^Node\.js v|^\s*\.\.\. |^\s*[{}\])]+,?$|^npm (error|ERR!) (A complete log|code)|^goroutine \d|^\s*exit status`)
+	errorLine = lazily(`(?i)^\W*([\w.]*(error|exception)|fatal|panic)\b[^:!]{0,40}[:!]`)
+	noiseLine = lazily(`^\s*$|^\s+at |^\s*\^|^\s*File "|^Node\.js v|^\s*\.\.\. |^\s*[{}\])]+,?$|^npm (error|ERR!) (A complete log|code)|^goroutine \d|^\s*exit status`)
 )
 
 // tellingLine picks the line of a dying server's standard error that says why:
@@ -158,12 +157,12 @@ var (
 func tellingLine(text string) string {
 	lines := strings.Split(text, "\n")
 	for _, line := range slices.Backward(lines) {
-		if errorLine.MatchString(line) && !noiseLine.MatchString(line) {
+		if errorLine().MatchString(line) && !noiseLine().MatchString(line) {
 			return strings.TrimSpace(line)
 		}
 	}
 	for _, line := range slices.Backward(lines) {
-		if !noiseLine.MatchString(line) {
+		if !noiseLine().MatchString(line) {
 			return strings.TrimSpace(line)
 		}
 	}

@@ -13,7 +13,9 @@
 package wire
 
 import (
+	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -105,4 +107,10 @@ func clip(text string) string {
 		return text
 	}
 	return text[:most]
+}
+
+// lazily compiles a pattern when it is first used. Most checks use none of them,
+// and compiling all is a tenth of what the command costs.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
