@@ -100,6 +100,9 @@ type oauth struct {
 	mu    sync.Mutex
 	last  *access.Token
 	again bool // a refused token was given back once
+	// down is why the endpoint itself did not answer when it was asked how to log
+	// in. That, and not the login that came to nothing, is then the news.
+	down error
 }
 
 // newOAuth makes the source of the target's tokens. endpoint is its URL.
@@ -108,10 +111,14 @@ func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.
 	if problem != nil {
 		return nil, problemFailure(problem)
 	}
+	a := &oauth{run: r}
 	source, err := access.NewSource(access.SourceConfig{
 		Grant: g, Endpoint: endpoint, HTTP: r.accessHTTP(),
 		Refusal: func(ctx context.Context) (int, []string) {
-			status, challenges, _ := wire.AskAnonymously(ctx, peer(), r.config)
+			status, challenges, err := wire.AskAnonymously(ctx, peer(), r.config)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.down = err
 			return status, challenges
 		},
 	})
@@ -119,10 +126,11 @@ func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.
 		f := accessFailure(err)
 		return nil, &f
 	}
+	a.source = source
 	if g.Kind == access.ClientCredentials {
 		r.config.Extensions = []string{access.ExtensionClientCredentials}
 	}
-	return &oauth{run: r, source: source}, nil
+	return a, nil
 }
 
 // accessHTTP is how metadata and tokens are fetched: never with the target's own
@@ -141,13 +149,16 @@ func (r *run) accessHTTP() access.HTTP {
 // Authorize implements wire.Authorizer.
 func (a *oauth) Authorize(ctx context.Context) (string, error) {
 	token, err := a.source.Token(ctx)
-	if err != nil {
-		return "", accessError(err)
-	}
 	a.mu.Lock()
-	a.last = &token
-	a.mu.Unlock()
-	return token.Authorization(), nil
+	defer a.mu.Unlock()
+	if err == nil {
+		a.last = &token
+		return token.Authorization(), nil
+	}
+	if e := (*access.Error)(nil); errors.As(err, &e) && infoOf(Reason(e.Reason)).Status == StatusUnknown && a.down != nil {
+		return "", a.down
+	}
+	return "", accessError(err)
 }
 
 // Refused implements wire.Authorizer: a token that is refused before its time is
@@ -196,7 +207,11 @@ func accessError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &wire.Error{Reason: e.Reason, Text: e.Text, Hint: e.Hint, HTTPStatus: e.HTTPStatus, Seen: true, Err: e}
+	reason := e.Reason
+	if e.Unknown && reason == access.ReasonAborted {
+		reason = access.ReasonServerUnavailable // it was waited for; nothing is known about the server behind it
+	}
+	return &wire.Error{Reason: reason, Text: e.Text, Hint: e.Hint, HTTPStatus: e.HTTPStatus, Seen: true, Err: e}
 }
 
 // accessFailure is accessError for what fails before any request.

@@ -84,11 +84,17 @@ func (c *client) get(ctx context.Context, u *url.URL) answer {
 	return c.do(ctx, http.MethodGet, u, header, nil)
 }
 
-// post sends a form.
+// tokenTimeout bounds a token request at the least. One that is given up on may
+// have been carried out, and a refresh token that rotates is then lost.
+const tokenTimeout = 30 * time.Second
+
+// post sends a form to a token endpoint.
 func (c *client) post(ctx context.Context, u *url.URL, form url.Values, header http.Header) answer {
 	header.Set("Accept", "application/json")
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return c.do(ctx, http.MethodPost, u, header, strings.NewReader(form.Encode()))
+	patient := *c
+	patient.Timeout = max(c.Timeout, tokenTimeout)
+	return patient.do(ctx, http.MethodPost, u, header, strings.NewReader(form.Encode()))
 }
 
 func (c *client) do(ctx context.Context, method string, u *url.URL, header http.Header, body io.Reader) answer {

@@ -114,6 +114,9 @@ func prepareLogin(ctx context.Context, cfg LoginConfig) (*Login, *Error) {
 		l.client.Redact.Add(secret)
 	}
 	// Now, and not after the person has gone through the login.
+	if problem := l.file.replaceable(); problem != nil {
+		return nil, problem
+	}
 	h, problem := l.file.hold(ctx)
 	if problem == nil {
 		problem = h.reserve()
@@ -257,6 +260,12 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 		h.Set("Allow", http.MethodGet)
 		say(http.StatusMethodNotAllowed, "Only GET.")
 	default:
+		if !l.asked(r.URL.Query()) {
+			// Any page and any user of this machine can send such a thing; it must
+			// not end the login of the person.
+			say(http.StatusBadRequest, "This is not the answer to the login that is waiting here. Open the address that the terminal shows.")
+			return
+		}
 		o := l.judge(r.URL.RawQuery)
 		switch {
 		case !l.deliver(o):
@@ -295,6 +304,11 @@ func (l *Login) Paste(redirected string) error {
 		return &Error{Reason: ReasonLoginResponse, Text: "this login has been answered already", Hint: "start over: " + l.cfg.Grant.loginCommand()}
 	}
 	return nil
+}
+
+// asked reports whether an answer has the state of this login, once.
+func (l *Login) asked(q url.Values) bool {
+	return len(q["state"]) == 1 && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(l.state)) == 1
 }
 
 // judge checks an authorization response (RFC 6749, section 4.1.2; RFC 9207):

@@ -194,6 +194,14 @@ func TestLoginAnswers(t *testing.T) {
 				} else if status, body, _ := browse(t, http.MethodGet, as.approve(l, c.change), ""); (status == 200) != (c.reason == "") || strings.Contains(body, evil) {
 					t.Errorf("%d %s", status, body)
 				}
+				if way == "callback" && c.reason == ReasonLoginState {
+					// It is somebody else's; the login still waits for its own.
+					browse(t, http.MethodGet, as.approve(l, nil), "")
+					if _, err := l.Wait(t.Context()); err != nil {
+						t.Error(err)
+					}
+					return
+				}
 				if err == nil {
 					_, err = l.Wait(t.Context())
 				}

@@ -156,6 +156,34 @@ func (f tokenFile) load() (*saved, *Error) {
 	return f.loadFrom(d)
 }
 
+// replaceable reports why a login must not replace what stands at the path: a
+// link, and a file that holds anything but tokens. A token file that others could
+// read is replaced, which mends it.
+func (f tokenFile) replaceable() *Error {
+	info, err := os.Lstat(f.path)
+	switch {
+	case err != nil:
+		return nil // it is not there, or hold will say why not
+	case !info.Mode().IsRegular():
+		return f.fail(unsafeError("is not a regular file"))
+	case info.Size() == 0:
+		return nil
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxDocument+1))
+	if err != nil {
+		return f.fail(err)
+	}
+	if _, err := parseSaved(data); err != nil || len(data) > maxDocument {
+		return f.fail(unsafeError("holds something else than tokens, which a login would destroy"))
+	}
+	return nil
+}
+
 func (f tokenFile) loadFrom(d *directory) (*saved, *Error) {
 	file, err := d.read(f.name())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -42,6 +42,8 @@ func (t trust) check(raw string) (*url.URL, *urlFault) {
 		return nil, &urlFault{ReasonMetadataMalformed, "has a fragment"}
 	case !isLoopback(u.Hostname()) && u.Scheme == "http":
 		return nil, &urlFault{ReasonMetadataScheme, "is plain http"}
+	case isNowhere(u.Hostname()):
+		return nil, &urlFault{ReasonMetadataLoopback, "points to an address that no server on a network has (link-local, multicast or unspecified)"}
 	case isLoopback(u.Hostname()) && !t.loopback:
 		return nil, &urlFault{ReasonMetadataLoopback, "points to the machine of whoever reads it"}
 	}
@@ -66,6 +68,14 @@ func isLoopback(host string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// isNowhere reports whether host is an address at which only the machine of
+// whoever reads it has something, such as the metadata service of a cloud.
+func isNowhere(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	addr = addr.Unmap()
+	return err == nil && (addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified())
 }
 
 // originOf gives scheme, host and port in one comparable form (RFC 6454).

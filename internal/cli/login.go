@@ -74,6 +74,8 @@ func (a *app) runLogin(ctx context.Context, o *loginOptions, args []string) (int
 		return 0, err
 	}
 	cfg.Timeout = o.timeout
+	a.waiting.Store(true) // a code that is being exchanged is not dropped
+	defer a.waiting.Store(false)
 	login, err := access.StartLogin(ctx, cfg)
 	if err != nil {
 		return a.loginFailed(err)

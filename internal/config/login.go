@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/mcpvigil/mcpvigil/internal/access"
@@ -37,7 +39,7 @@ func (p *part) readable(n *yaml.Node, key, path, reason string) string {
 	path = p.expand(n, key, path)
 	if !p.opts.Portable && p.t.Problem == nil {
 		if why := unreadable(path); why != "" {
-			p.problem(n, reason, "file "+path+" "+why, "create it, let this user read it, or change the path")
+			p.problem(n, reason, "file "+plain.Patterns(path)+" "+why, "create it, let this user read it, or change the path")
 		}
 	}
 	return path

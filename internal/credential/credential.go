@@ -74,7 +74,7 @@ func unusable(what, path string, err error) *target.Problem {
 	}
 	return &target.Problem{
 		Reason: ReasonTLSFiles,
-		Text:   fmt.Sprintf("%s in %s cannot be used: %s", what, plain.Line(path, 200), plain.Line(err.Error(), 200)),
+		Text:   fmt.Sprintf("%s in %s cannot be used: %s", what, plain.Line(plain.Patterns(path), 200), plain.Line(err.Error(), 200)),
 		Hint:   "give PEM files that this user may read",
 	}
 }
