@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpvigil/mcpvigil/internal/access"
 	"github.com/mcpvigil/mcpvigil/internal/credential"
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -196,6 +197,9 @@ func failureOf(err error) failure {
 		if e.RPC != nil {
 			f.details = withDetail(f.details, "rpcCode", e.RPC.Code)
 		}
+	}
+	if a := (*access.Error)(nil); errors.As(err, &a) && a.Unknown {
+		f.status = StatusUnknown // nothing was learnt about the credential
 	}
 	var i interrupted
 	if !errors.As(err, &i) {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -64,5 +65,20 @@ func TestWhatALoginReplaces(t *testing.T) {
 		if problem := (tokenFile{path: path, hint: "x"}).replaceable(); (problem == nil) != want {
 			t.Errorf("%s: %+v", filepath.Base(path), problem)
 		}
+	}
+}
+
+// An error names the file that is at fault, not the tokens beside it.
+func TestTheFileAtFaultIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.json")
+	if err := os.WriteFile(path+".lock", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path+".lock", 0o644); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+	_, problem := tokenFile{path: path, hint: "log in"}.hold(t.Context())
+	if problem == nil || !strings.Contains(problem.Text, "t.json.lock") || strings.HasPrefix(problem.Text, "token file") || problem.Hint == "log in" {
+		t.Errorf("%+v", problem)
 	}
 }

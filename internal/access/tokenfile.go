@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -139,7 +141,17 @@ func (f tokenFile) fail(err error) *Error {
 	} else if path, ok := errors.AsType[*fs.PathError](err); ok {
 		text = "cannot be used: " + path.Err.Error()
 	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
+		e.Unknown, e.Hint = true, "make room, or let the directory be written; the file itself is in order"
+	}
 	e.Text = fmt.Sprintf("token file %s %s", plain.Line(f.path, maxShow), plain.Line(text, maxShow))
+	return e
+}
+
+// failBeside is fail for a file that lies beside the token file.
+func (f tokenFile) failBeside(suffix string, err error) *Error {
+	e := tokenFile{path: f.path + suffix, hint: "remove it; it belongs to the token file beside it, which stays"}.fail(err)
+	e.Text = strings.TrimPrefix(e.Text, "token ")
 	return e
 }
 
@@ -225,7 +237,7 @@ func (f tokenFile) hold(ctx context.Context) (*held, *Error) {
 	lock, err := d.lockFile(f.name() + ".lock")
 	if err != nil {
 		d.close()
-		return nil, f.fail(err)
+		return nil, f.failBeside(".lock", err)
 	}
 	h := &held{tokenFile: f, dir: d, lock: lock}
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
@@ -261,18 +273,18 @@ func (h *held) load() (*saved, *Error) { return h.loadFrom(h.dir) }
 func (h *held) reserve() *Error {
 	name := h.name() + ".new"
 	if err := h.dir.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return h.fail(err)
+		return h.failBeside(".new", err)
 	}
 	next, err := h.dir.create(name)
 	if err != nil {
-		return h.fail(err)
+		return h.failBeside(".new", err)
 	}
 	h.next = next
 	if _, err := next.Write(make([]byte, reserved)); err != nil {
-		return h.fail(err)
+		return h.failBeside(".new", err)
 	}
 	if err := next.Sync(); err != nil {
-		return h.fail(err)
+		return h.failBeside(".new", err)
 	}
 	return nil
 }
