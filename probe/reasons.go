@@ -279,6 +279,7 @@ var reasons = map[Reason]ReasonInfo{
 	"get-status":                  note("GET is answered with another status than 405", "answer 405 to GET when there is no stream"),
 	"get-stream":                  note("GET opens a stream that the revision does not have", "answer 405 to GET"),
 	"notification-ack":            note("a notification is not answered with 202 and no body", "answer notifications with 202 and no body"),
+	"answer-status":               note("an answer came with another success than 200", "answer requests with 200"),
 	"batch-reply":                 note("an answer is a JSON-RPC batch", "answer with one object"),
 	"bom":                         note("an answer starts with a byte order mark", "send UTF-8 without one"),
 	wire.ReasonInvalidUTF8:        note("an answer is not valid UTF-8", "write UTF-8"),

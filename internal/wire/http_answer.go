@@ -18,7 +18,11 @@ import (
 // readAnswer reads the response to r from resp. A JSON-RPC error is an answer
 // whatever HTTP status carried it; the caller judges.
 func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Response, x *trace) (*answer, error) {
-	if resp.StatusCode != http.StatusOK {
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case carriesAnswer(resp):
+		c.cfg.Log.Note("answer-status", fmt.Sprintf("the answer to %s came with status %d", r.method, resp.StatusCode), "answer requests with 200")
+	default:
 		return c.readRefusal(ctx, resp, x)
 	}
 	if e := edgeChallenge(resp); e != nil {
@@ -47,6 +51,17 @@ func (c *httpConn) readAnswer(ctx context.Context, r *request, resp *http.Respon
 	}
 	a.status, a.sessionID = resp.StatusCode, sessionID
 	return a, nil
+}
+
+// carriesAnswer reports whether clients take the body of a success that is not
+// 200 for an answer: by its type, and unless the status says that there is none.
+func carriesAnswer(resp *http.Response) bool {
+	t := mediaType(resp.Header)
+	switch resp.StatusCode {
+	case http.StatusCreated, http.StatusNonAuthoritativeInfo:
+		return t == typeJSON || t == typeSSE
+	}
+	return false
 }
 
 // readSessionID validates the session id that came with an answer: visible

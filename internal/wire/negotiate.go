@@ -173,6 +173,7 @@ func (n *negotiation) judgeDiscover(a *answer) (*Session, error) {
 		info = a.result.Get("serverInfo")
 		n.cfg.Log.Note("draft-server-info", "serverInfo stands in the result itself, as in drafts of 2026-07-28", "move it to _meta under "+metaServer)
 	}
+	n.noteNulls(methodDiscover, "", a.result)
 	s.server = n.implementation(info)
 	n.conn.speaks(revision, "")
 	return s, nil
@@ -401,12 +402,27 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	case strings.TrimSpace(name) == "":
 		return invalid("has a serverInfo without a name")
 	}
-	if v, ok := info.Get("version").Text(); !ok || v == "" {
-		n.cfg.Log.Note("server-info", "serverInfo has no version", "send the version of the server, so that people can tell deployments apart")
+	switch version, ok := info.Get("version").Text(); {
+	case !ok:
+		return invalid("has a serverInfo without a version")
+	case version == "":
+		n.cfg.Log.Note("server-info", "serverInfo has an empty version", "send the version of the server, so that people can tell deployments apart")
 	}
+	n.noteNulls(methodInitialize, "", a.result)
+	n.noteNulls(methodInitialize, "/serverInfo", info)
 	s := n.session(EraLegacy, revision, a.result)
 	s.server = n.implementation(info)
 	return s, nil
+}
+
+// noteNulls notes optional members that are null. Clients that check what they
+// get refuse the opening for them.
+func (n *negotiation) noteNulls(method, at string, v rawjson.Value) {
+	for name, m := range v.Members() {
+		if m.IsNull() {
+			n.cfg.Log.Note("null-field", fmt.Sprintf("%s sends null at %s", method, n.cfg.quote(at+rawjson.Pointer(name), maxQuote)), "leave optional members out; strict clients refuse null")
+		}
+	}
 }
 
 func (n *negotiation) session(era Era, revision string, opening rawjson.Value) *Session {

@@ -91,6 +91,12 @@ func (n *negotiation) stdioFailure(cause error, c *stdioConn, err error) error {
 		return e
 	}
 	switch {
+	case errors.Is(cause, context.DeadlineExceeded) && c.firstAfter() == 0 && c.spread.Load():
+		return withTail(&Error{
+			Reason: ReasonMalformedMessage, Seen: true,
+			Text: "the messages on standard output span several lines",
+			Hint: "write each message on one line, without pretty-printing: a line end is what divides messages (stdio transport)",
+		})
 	case errors.Is(cause, context.DeadlineExceeded) && c.firstAfter() == 0:
 		// Whichever budget it was: the server has not started.
 		silent := n.cfg.Startup

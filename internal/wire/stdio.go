@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -90,6 +91,10 @@ type stdioConn struct {
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
+
+	// spread: a line holds nothing but the start of a JSON value, which goes on
+	// over the lines that follow.
+	spread atomic.Bool
 
 	mux   *mux
 	lines *lineReader
@@ -557,6 +562,9 @@ const noiseHint = "print banners and logs to standard error: clients that are st
 // noted notes a line of noise. The text is that of the first one, so that the
 // note counts the lines.
 func (c *stdioConn) noted(line []byte) {
+	if first := bytes.TrimSpace(line); len(first) == 1 && (first[0] == '{' || first[0] == '[') {
+		c.spread.Store(true)
+	}
 	c.noise.count(line)
 	if c.noise.first == "" {
 		first := scrub(string(line[:min(len(line), maxNoiseScrub)]), c.cfg.Redact)
