@@ -25,7 +25,7 @@ func CheckAll(ctx context.Context, targets []*target.Target, concurrency int, o 
 	}
 	forDependencies := o
 	forDependencies.Expect, forDependencies.Skip, forDependencies.Custom = target.Expectations{}, nil, nil
-	nodes := reachable(targets)
+	nodes := target.WithDependencies(targets)
 	own := make([]*Report, len(nodes))
 	turn := make(chan struct{}, concurrency)
 	var wg sync.WaitGroup
@@ -50,27 +50,6 @@ func CheckAll(ctx context.Context, targets []*target.Target, concurrency int, o 
 		reports[i] = g.report(t, nil)
 	}
 	return reports
-}
-
-// reachable returns targets and everything they stand on, each once.
-func reachable(targets []*target.Target) []*target.Target {
-	var out []*target.Target
-	seen := map[*target.Target]bool{}
-	var visit func(t *target.Target)
-	visit = func(t *target.Target) {
-		if t == nil || seen[t] {
-			return
-		}
-		seen[t] = true
-		out = append(out, t)
-		for _, d := range t.Dependencies {
-			visit(d.Target)
-		}
-	}
-	for _, t := range targets {
-		visit(t)
-	}
-	return out
 }
 
 // graph combines reports along the dependencies.

@@ -242,6 +242,28 @@ type Dependency struct {
 	Relationship Relationship
 }
 
+// WithDependencies returns targets and everything they stand on, each pointer
+// once, a target before its dependencies. It ends on cycles too.
+func WithDependencies(targets []*Target) []*Target {
+	var out []*Target
+	seen := map[*Target]bool{}
+	var visit func(t *Target)
+	visit = func(t *Target) {
+		if t == nil || seen[t] {
+			return
+		}
+		seen[t] = true
+		out = append(out, t)
+		for _, d := range t.Dependencies {
+			visit(d.Target)
+		}
+	}
+	for _, t := range targets {
+		visit(t)
+	}
+	return out
+}
+
 // Kind returns the transport, derived where it is not set.
 func (t *Target) Kind() Transport {
 	switch {

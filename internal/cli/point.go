@@ -381,7 +381,7 @@ func (o *pointOptions) direct(g *given, t *target.Target) (*selection, error) {
 // make sense for any. It changes them in place: a target that others depend on
 // is the same node, to be checked once, only as long as it is the same pointer.
 func (o *pointOptions) override(targets []*target.Target) {
-	for _, t := range everyTarget(targets) {
+	for _, t := range target.WithDependencies(targets) {
 		if o.protocolVersion != "" {
 			t.ProtocolVersion = o.protocolVersion
 		}

@@ -120,7 +120,7 @@ func (o *validateOptions) validate(path string) validatedFile {
 	if o.portable {
 		return f
 	}
-	all := everyTarget(sel.targets)
+	all := target.WithDependencies(sel.targets)
 	for _, p := range problems(all) {
 		f.Problems = append(f.Problems, finding{Severity: "warning", File: path, Reason: p.Reason, Text: p.Text, Hint: p.Hint})
 	}
@@ -173,27 +173,6 @@ func (a *app) showValidated(f *validatedFile, quiet, several bool) {
 		more = "; disabled and left out: " + shown(f.Disabled)
 	}
 	fmt.Fprintf(a.stdout, "ok: %s%s\n", counted(f.Targets, "target"), more)
-}
-
-// everyTarget returns targets and all that they stand on, each once.
-func everyTarget(targets []*target.Target) []*target.Target {
-	var out []*target.Target
-	seen := map[*target.Target]bool{}
-	var visit func(t *target.Target)
-	visit = func(t *target.Target) {
-		if t == nil || seen[t] {
-			return
-		}
-		seen[t] = true
-		out = append(out, t)
-		for _, d := range t.Dependencies {
-			visit(d.Target)
-		}
-	}
-	for _, t := range targets {
-		visit(t)
-	}
-	return out
 }
 
 func (o *validateOptions) read(path string) (*selection, error) {

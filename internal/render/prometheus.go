@@ -39,7 +39,8 @@ type family struct {
 
 type emitter = func(value float64, labels ...string)
 
-// families returns every metric, in the order of the output.
+// families returns every metric, in the order of the output. It is long because
+// it is the table of them.
 func families() []family {
 	return []family{
 		{
