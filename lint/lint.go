@@ -1,0 +1,73 @@
+// Package lint reads a surface for text that is made for a model and hidden from a
+// person, or that steers an agent.
+//
+// The rules are lexical and deterministic. They find known families of attack at a
+// false-positive rate that was measured on servers people use; they cannot see a
+// paraphrase, another language or a social tone. What changed since a person
+// approved it (package surface, package baseline) is the control; the lint ranks it.
+package lint
+
+import (
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// Ruleset names the version of the rules. It changes whenever a rule finds
+// something else than before.
+const Ruleset = "1"
+
+// Severity is what a finding does.
+type Severity string
+
+const (
+	// Block fails a verification until a person accepts the finding.
+	Block Severity = "block"
+	// Note fails only when it is new in an item that changed.
+	Note Severity = "note"
+)
+
+// Finding is one hit of a rule.
+type Finding struct {
+	// ID is stable for the same rule, place and matched text, whatever else is
+	// around it. Accepting is per ID.
+	ID   string `json:"id"`
+	Rule string `json:"rule"`
+	// Family is the rule's name in the six families of hosted monitors:
+	// hidden_unicode, instruction_marker, sensitive_path, cross_tool, encoded_blob,
+	// oversized; or the rule itself.
+	Family   string       `json:"family"`
+	Severity Severity     `json:"severity"`
+	Kind     surface.Kind `json:"kind"`
+	// Item is the name of the item. Untrusted.
+	Item string `json:"item"`
+	// Pointer is the place in the item's definition (RFC 6901). Untrusted in parts.
+	Pointer string `json:"pointer"`
+	// Message says what was found and why it matters, in the program's own words.
+	Message string `json:"message"`
+	// Excerpt is the matched text with some of what is around it, with hidden
+	// characters spelled out; of hidden payloads, what they decode to. Safe to
+	// show, untrusted to follow.
+	Excerpt string `json:"excerpt"`
+	// Techniques are identifiers of the SAFE-MCP catalogue.
+	Techniques []string `json:"techniques,omitempty"`
+	Ruleset    string   `json:"ruleset"`
+}
+
+// Options add what one surface alone does not tell.
+type Options struct {
+	// Neighbours are the names of the tools of other servers that the same agents
+	// use, by a name for the server. Nil: none are known.
+	Neighbours map[string][]string
+}
+
+// Rule is one rule, for documentation and its own test.
+type Rule struct {
+	ID, Family string
+	// Severities the rule can give.
+	Severities []Severity
+	// Text says in one sentence what the rule looks for.
+	Text       string
+	Techniques []string
+	// True and False are examples: JSON objects of tools that it does and does not
+	// hit.
+	True, False []string
+}
