@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -132,10 +133,13 @@ type ServerInfo struct {
 
 // Surface counts what the server advertises. A nil count was not listed.
 type Surface struct {
-	Tools             *int `json:"tools,omitempty"`
-	Resources         *int `json:"resources,omitempty"`
-	ResourceTemplates *int `json:"resourceTemplates,omitempty"`
-	Prompts           *int `json:"prompts,omitempty"`
+	// Digest is that of [Report.Digest]. It is computed when the report is
+	// marshalled, and zero before.
+	Digest            surface.Digest `json:"digest,omitzero"`
+	Tools             *int           `json:"tools,omitempty"`
+	Resources         *int           `json:"resources,omitempty"`
+	ResourceTemplates *int           `json:"resourceTemplates,omitempty"`
+	Prompts           *int           `json:"prompts,omitempty"`
 }
 
 // Result is one step of a check.
@@ -225,15 +229,6 @@ type Revision struct {
 	Answer string `json:"answer"`
 }
 
-// Inventory holds what a server advertises, byte for byte as it was sent, in
-// the order of the wire. It is untrusted. An inventory that was not listed to
-// its end is nil.
-type Inventory struct {
-	// Opening is the result of server/discover or initialize.
-	Opening                                      json.RawMessage
-	Tools, Resources, ResourceTemplates, Prompts []json.RawMessage
-}
-
 // DependencyResult is the outcome of a target that this one stands on.
 type DependencyResult struct {
 	Name         string              `json:"name"`
@@ -288,10 +283,6 @@ func (m Millis) String() string {
 	return strconv.FormatFloat(float64(m), 'f', 0, 64) + " ms"
 }
 
-// Redact returns b without the secrets of the check, for what is shown of
-// [Report.Inventory].
-func (r *Report) Redact(b []byte) []byte { return r.redact.Bytes(b) }
-
 // Passed reports whether the verdict is healthy or degraded.
 func (r *Report) Passed() bool { return r.Status.Passed() }
 
@@ -309,6 +300,13 @@ func (r *Report) Result(name string) *Result {
 // printable ASCII that is not a letter as \uXXXX.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type bare Report // without this method
+	if d := r.Digest(); !d.IsZero() {
+		var digested Surface // the caller's stays as it is
+		if r.Surface != nil {
+			digested = *r.Surface
+		}
+		digested.Digest, r.Surface = d, &digested
+	}
 	data, err := json.Marshal(bare(r))
 	if err != nil {
 		return nil, err

@@ -53,6 +53,10 @@ func (r *run) capability(ctx context.Context, step string) {
 // undeclared passes over an inventory that the server does not offer, unless
 // something in it is needed.
 func (r *run) undeclared(step string, required []string) {
+	*r.report.Inventory.list(wire.Inventory(step)) = []json.RawMessage{}
+	if step == StepResources {
+		r.report.Inventory.ResourceTemplates = []json.RawMessage{}
+	}
 	if len(required) > 0 {
 		r.fail(step, failure{reason: reasonRequiredMissing, text: fmt.Sprintf("%s is required, and the server does not declare %s", quoted(required[0]), step), details: map[string]any{"missing": safeNames(required)}})
 		return
@@ -145,25 +149,26 @@ func (r *run) keep(listings ...*wire.Listing) {
 	if r.report.Surface == nil {
 		r.report.Surface = &Surface{}
 	}
-	s, inv := r.report.Surface, r.report.Inventory
+	s := r.report.Surface
 	for _, l := range listings {
 		if l == nil {
 			continue
 		}
 		r.listings[l.Inventory] = l
+		*r.report.Inventory.list(l.Inventory) = l.Raw()
 		if l.Unsupported {
 			continue
 		}
-		n, raw := len(l.Items), l.Raw()
+		n := len(l.Items)
 		switch l.Inventory {
 		case wire.Tools:
-			s.Tools, inv.Tools = &n, raw
+			s.Tools = &n
 		case wire.Resources:
-			s.Resources, inv.Resources = &n, raw
+			s.Resources = &n
 		case wire.ResourceTemplates:
-			s.ResourceTemplates, inv.ResourceTemplates = &n, raw
+			s.ResourceTemplates = &n
 		case wire.Prompts:
-			s.Prompts, inv.Prompts = &n, raw
+			s.Prompts = &n
 		}
 	}
 }

@@ -54,7 +54,9 @@ type Item struct {
 // Listing is an inventory that was read to its end.
 type Listing struct {
 	Inventory Inventory
-	Items     []Item
+	// Items are the entries that a conforming client has: the first of each key,
+	// without those that are Dropped.
+	Items []Item
 	// Unsupported: the server declares the inventory and does not know its
 	// method.
 	Unsupported bool
@@ -63,6 +65,8 @@ type Listing struct {
 	Schemas []SchemaProblem
 	// Dropped are the names of tools left out because of an invalid x-mcp-header.
 	Dropped []string
+
+	raw []json.RawMessage
 }
 
 // SchemaProblem says why a tool's input schema is unusable.
@@ -73,13 +77,14 @@ type SchemaProblem struct {
 	Text    string
 }
 
-// Raw returns the entries as they were sent.
+// Raw returns the entries as they were sent, in their order, and is never nil. It
+// also has those that are no Items, because they were on the wire all the same:
+// what was dropped, and other definitions of a key that was there already.
 func (l *Listing) Raw() []json.RawMessage {
-	out := make([]json.RawMessage, len(l.Items))
-	for i, item := range l.Items {
-		out[i] = item.Raw
+	if l.raw == nil {
+		return []json.RawMessage{}
 	}
-	return out
+	return l.raw
 }
 
 // Find returns the entry with key, or nil.
@@ -134,6 +139,8 @@ type lister struct {
 	read    int
 	// headers are what the tools ask for to be mirrored.
 	headers map[string]toolHeaderSet
+	// others are the entries that are kept beside the Items, each once.
+	others map[string]bool
 }
 
 // page reads one page. more says that next is to be followed.
@@ -207,7 +214,7 @@ func (l *lister) entries(v rawjson.Value) error {
 	for _, e := range v.Elems() {
 		index := l.read
 		l.read++
-		if len(l.out.Items) >= l.s.cfg.Limits.Entries {
+		if len(l.out.raw) >= l.s.cfg.Limits.Entries {
 			return &Error{Reason: ReasonEntryLimit, Text: fmt.Sprintf("%s lists more than %d entries, the limit", l.traits.method, l.s.cfg.Limits.Entries), Seen: true}
 		}
 		if err := l.entry(e, index); err != nil {
@@ -237,13 +244,28 @@ func (l *lister) entry(v rawjson.Value, index int) error {
 	if at, again := l.seen[key]; again {
 		if string(l.out.Items[at].Raw) != string(v.Raw()) {
 			l.s.cfg.Log.Note("duplicate-"+l.traits.entry, fmt.Sprintf("%s lists \"%s\" more than once, with different definitions", l.traits.method, l.s.cfg.quote(key, 100)), "give each a "+l.traits.key+" of its own; model APIs refuse the request otherwise")
+			l.other(v.Raw())
 		}
 		return nil
 	}
 	if l.out.Inventory == Tools && !l.tool(key, v) {
+		l.other(v.Raw())
 		return nil
 	}
 	l.seen[key] = len(l.out.Items)
 	l.out.Items = append(l.out.Items, Item{Key: key, Raw: v.Raw()})
+	l.out.raw = append(l.out.raw, v.Raw())
 	return nil
+}
+
+// other keeps an entry that is no item.
+func (l *lister) other(raw json.RawMessage) {
+	if l.others[string(raw)] {
+		return
+	}
+	if l.others == nil {
+		l.others = map[string]bool{}
+	}
+	l.others[string(raw)] = true
+	l.out.raw = append(l.out.raw, raw)
 }

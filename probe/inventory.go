@@ -1,0 +1,92 @@
+package probe
+
+import (
+	"encoding/json"
+
+	"github.com/mcpvigil/mcpvigil/internal/wire"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// Inventory holds what a server advertises, byte for byte as it was sent, in
+// the order of the wire. It is untrusted.
+type Inventory struct {
+	// Opening is the result of server/discover or initialize. Nil when there was
+	// none.
+	Opening json.RawMessage
+	// The lists. One that the server does not have is empty; one that was not
+	// listed to its end, for whatever reason, is nil.
+	Tools, Resources, ResourceTemplates, Prompts []json.RawMessage
+	// Auth is what [Options.AuthMetadata] found. Nil when it was not asked for,
+	// or when some document could not be asked for.
+	Auth *surface.AuthMetadata
+}
+
+// list returns the place of a list.
+func (inv *Inventory) list(which wire.Inventory) *[]json.RawMessage {
+	switch which {
+	case wire.Tools:
+		return &inv.Tools
+	case wire.Resources:
+		return &inv.Resources
+	case wire.ResourceTemplates:
+		return &inv.ResourceTemplates
+	default:
+		return &inv.Prompts
+	}
+}
+
+// Redact returns b without the secrets of the check, for what is shown of
+// [Report.Inventory].
+func (r *Report) Redact(b []byte) []byte { return r.redact.Bytes(b) }
+
+// Snapshot is the surface that the check saw, or nil when it saw nothing of one.
+// The secrets of the check are replaced in it, so that a credential which the
+// server repeats is not stored, and a new one changes nothing.
+//
+// It is made anew by each call, which takes a few times as long as parsing the
+// inventory.
+func (r *Report) Snapshot() *surface.Surface {
+	inv := r.Inventory
+	if inv == nil {
+		return nil
+	}
+	in := surface.Input{
+		Opening: r.clean(inv.Opening),
+		Tools:   r.cleanList(inv.Tools), Resources: r.cleanList(inv.Resources),
+		ResourceTemplates: r.cleanList(inv.ResourceTemplates), Prompts: r.cleanList(inv.Prompts),
+	}
+	if r.Server != nil {
+		in.Protocol = r.Server.ProtocolVersion
+	}
+	if inv.Auth != nil {
+		in.Auth = &surface.AuthMetadata{Resource: r.clean(inv.Auth.Resource), Issuer: r.clean(inv.Auth.Issuer)}
+	}
+	return surface.New(in)
+}
+
+// Digest is that of [Report.Snapshot]. It is zero when the server was not opened,
+// or when not all of its inventories were listed to their end: a part of a
+// surface has a digest that can be compared with nothing.
+func (r *Report) Digest() surface.Digest {
+	inv := r.Inventory
+	if inv == nil || inv.Opening == nil || inv.Tools == nil || inv.Resources == nil || inv.ResourceTemplates == nil || inv.Prompts == nil {
+		return surface.Digest{}
+	}
+	return r.Snapshot().Digest()
+}
+
+func (r *Report) cleanList(entries []json.RawMessage) surface.List {
+	l := surface.List{Listed: entries != nil, Entries: make([]json.RawMessage, len(entries))}
+	for i, raw := range entries {
+		l.Entries[i] = r.clean(raw)
+	}
+	return l
+}
+
+// clean takes the secrets out of one of the server's values.
+func (r *Report) clean(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	return r.Redact(raw)
+}
