@@ -182,16 +182,19 @@ type params struct {
 	Name            string `json:"name"`
 	URI             string `json:"uri"`
 	Cursor          string `json:"cursor"`
+	Client          client `json:"clientInfo"`
 	Meta            meta   `json:"_meta"`
+}
+
+type client struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
 }
 
 type meta struct {
 	Version      string          `json:"io.modelcontextprotocol/protocolVersion"`
 	Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
-	Client       struct {
-		Name    string `json:"name"`
-		Version string `json:"version"`
-	} `json:"io.modelcontextprotocol/clientInfo"`
+	Client       client          `json:"io.modelcontextprotocol/clientInfo"`
 }
 
 func (m *message) params() params {

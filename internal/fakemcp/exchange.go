@@ -73,7 +73,7 @@ func (x *Exchange) post() {
 
 // answer gives the well-behaved answer to a request.
 func (x *Exchange) answer() {
-	result, rpcErr := x.Server.cfg.answer(&x.message)
+	result, rpcErr := x.config().answer(&x.message)
 	if rpcErr != nil {
 		x.RPCError(rpcErr.status, rpcErr.code, rpcErr.message, rpcErr.data)
 		return

@@ -110,7 +110,7 @@ func Framed(frame func(msg string) Response) Handler {
 			x.Default()
 			return
 		}
-		result, rpcErr := x.Server.cfg.answer(&x.message)
+		result, rpcErr := x.config().answer(&x.message)
 		if rpcErr != nil {
 			x.Default()
 			return

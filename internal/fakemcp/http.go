@@ -52,10 +52,12 @@ type Server struct {
 	// URL is the endpoint.
 	URL string
 
-	cfg  Config
-	http *httptest.Server
-	sse  *legacySSE // nil for Streamable HTTP
-	done chan struct{}
+	given Config // cfg without the defaults
+	cfg   Config
+	vary  func(*Exchange, *Config) // nil: everybody is told the same
+	http  *httptest.Server
+	sse   *legacySSE // nil for Streamable HTTP
+	done  chan struct{}
 
 	mu         sync.Mutex
 	requests   []Request
@@ -73,6 +75,7 @@ type Server struct {
 // session is what the server knows of a legacy session.
 type session struct {
 	revision    string
+	client      client
 	initialized bool
 	deleted     bool // the client asked for it, whatever it was told
 	header      bool // its id travels in Mcp-Session-Id
@@ -92,6 +95,7 @@ func New(t TB, cfg Config) *Server {
 
 func newServer(cfg Config) *Server {
 	return &Server{
+		given:    cfg,
 		cfg:      cfg.withDefaults(),
 		done:     make(chan struct{}),
 		allowed:  map[string]bool{},
@@ -353,11 +357,11 @@ func (s *Server) openSession(x *Exchange, revision string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sse != nil || s.cfg.Stateless {
-		s.sessions[s.sessionKey(x)] = &session{revision: revision}
+		s.sessions[s.sessionKey(x)] = &session{revision: revision, client: x.message.params().Client}
 		return ""
 	}
 	s.issued++
 	id := fmt.Sprintf("fake-session-%d", s.issued)
-	s.sessions[id] = &session{revision: revision, header: true}
+	s.sessions[id] = &session{revision: revision, client: x.message.params().Client, header: true}
 	return id
 }
