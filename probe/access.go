@@ -17,6 +17,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -271,17 +272,10 @@ func (r *run) judgeChain(ctx context.Context, status int, challenges []string) {
 	r.failAfter(StepAuthentication, f, time.Since(start))
 }
 
-// walk audits the chain and keeps it, with its remarks as notes.
+// walk climbs the chain and keeps it, with its remarks as notes.
 func (r *run) walk(ctx context.Context, status int, challenges []string) *access.Ladder {
-	endpoint, err := url.Parse(r.t.Endpoint)
-	if err != nil {
-		endpoint = &url.URL{}
-	}
-	cfg := access.AuditConfig{Endpoint: endpoint, Status: status, Challenge: challenges, HTTP: r.accessHTTP()}
-	if o := r.t.OAuth; o != nil {
-		cfg.PinnedIssuer, cfg.ClientIDConfigured = o.Issuer, o.ClientID != "" || o.ClientMetadataURL != ""
-	}
-	ladder := access.Audit(ctx, cfg)
+	ladder := r.climb(ctx, status, challenges)
+	r.ladder = ladder
 	r.takeChain(ladder)
 	for _, rung := range ladder.Rungs {
 		if rung.Verdict == access.Warning {
@@ -292,6 +286,80 @@ func (r *run) walk(ctx context.Context, status int, challenges []string) *access
 		}
 	}
 	return ladder
+}
+
+// climb audits the chain that begins at an answer to a request without a
+// credential.
+func (r *run) climb(ctx context.Context, status int, challenges []string) *access.Ladder {
+	endpoint, err := url.Parse(r.t.Endpoint)
+	if err != nil {
+		endpoint = &url.URL{}
+	}
+	cfg := access.AuditConfig{Endpoint: endpoint, Status: status, Challenge: challenges, HTTP: r.accessHTTP()}
+	if o := r.t.OAuth; o != nil {
+		cfg.PinnedIssuer, cfg.ClientIDConfigured = o.Issuer, o.ClientID != "" || o.ClientMetadataURL != ""
+	}
+	return access.Audit(ctx, cfg)
+}
+
+// lookAtAuth adds the metadata of the login to the inventory. It comes after the
+// report is finished, so that nothing of it gets in there.
+func (r *run) lookAtAuth(ctx context.Context) {
+	if !r.o.AuthMetadata || r.peer == nil || r.t.Kind() == target.Stdio {
+		return
+	}
+	found := r.authMetadata(ctx)
+	if r.beside != nil {
+		r.beside.CloseIdleConnections()
+	}
+	if found == nil {
+		return
+	}
+	if r.report.Inventory == nil {
+		r.report.Inventory = &Inventory{}
+	}
+	r.report.Inventory.Auth = found
+}
+
+// authMetadata finds the documents of the discovery chain, with as few requests
+// as will do: a chain that was walked already, and a refusal that was seen, are
+// not asked for again. Nil: not all could be asked for.
+func (r *run) authMetadata(ctx context.Context) *surface.AuthMetadata {
+	ladder := r.ladder
+	if ladder == nil && r.oauth != nil {
+		ladder = r.oauth.source.Ladder()
+	}
+	if ladder == nil {
+		status, challenges, ok := r.anonymousAnswer(ctx)
+		if !ok {
+			return nil
+		}
+		if status != http.StatusUnauthorized && status != http.StatusForbidden {
+			return &surface.AuthMetadata{} // nobody has to log in
+		}
+		ladder = r.climb(ctx, status, challenges)
+	}
+	if ladder.Incomplete {
+		return nil
+	}
+	return &surface.AuthMetadata{Resource: ladder.ResourceDocument, Issuer: ladder.ServerDocument}
+}
+
+// anonymousAnswer is how the server answers who has no credential, if that can
+// be told.
+func (r *run) anonymousAnswer(ctx context.Context) (status int, challenges []string, ok bool) {
+	switch {
+	case r.refusal.status != 0:
+		return r.refusal.status, r.refusal.challenges, true
+	case r.session == nil:
+		return 0, nil, false
+	case !hasCredential(r.t):
+		return http.StatusOK, nil, true
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.budgets.of(target.Authentication), errStep)
+	defer cancel()
+	status, challenges, err := wire.AskAnonymously(ctx, r.peer, r.config)
+	return status, challenges, err == nil
 }
 
 func (r *run) chainSummary(l *access.Ladder) string {

@@ -61,7 +61,9 @@ func attempt(ctx context.Context, clock *clock, t *target.Target, o Options) (re
 		}
 	}()
 	r.check(ctx)
-	return r.finish()
+	report = r.finish()
+	r.lookAtAuth(ctx)
+	return report
 }
 
 // Ping asks only whether t can be reached: HEAD for HTTP, where any status will
@@ -80,7 +82,7 @@ func Ping(ctx context.Context, t *target.Target, o Options) *Report {
 	pinged.Expect = target.Expectations{FirstResponse: t.Expect.FirstResponse, MaxLatency: t.Expect.MaxLatency}
 	pinged.Call, pinged.AuditChain = nil, false
 	o.Custom = nil
-	o.Revisions, o.Diagnose = false, false
+	o.Revisions, o.Diagnose, o.AuthMetadata = false, false, false
 	return Check(ctx, &pinged, o)
 }
 

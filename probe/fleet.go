@@ -25,6 +25,7 @@ func CheckAll(ctx context.Context, targets []*target.Target, concurrency int, o 
 	}
 	forDependencies := o
 	forDependencies.Expect, forDependencies.Skip, forDependencies.Custom = target.Expectations{}, nil, nil
+	forDependencies.AuthMetadata = false
 	nodes := target.WithDependencies(targets)
 	own := make([]*Report, len(nodes))
 	turn := make(chan struct{}, concurrency)

@@ -49,6 +49,12 @@ type Options struct {
 	// Streamable HTTP server, whether an unknown revision is echoed, and
 	// whether an endpoint that refuses POST speaks the old HTTP+SSE transport.
 	Diagnose bool
+	// AuthMetadata also looks for the metadata of the login (RFC 9728, RFC 8414)
+	// as a client without a credential finds it, and fills Inventory.Auth: for
+	// [Report.Snapshot], not for the verdict. It costs, in what is left of Timeout,
+	// one more opening when the target has a credential, and the requests of the
+	// discovery chain when the server asks for a login.
+	AuthMetadata bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver
 	// Limits bound what is read from a server. Zero values: the target's, then

@@ -36,6 +36,8 @@ type run struct {
 	listings map[wire.Inventory]*wire.Listing
 	// refusal is how the server refused, for the audit of its chain.
 	refusal refusal
+	// ladder is the discovery chain, once it was walked.
+	ladder *access.Ladder
 	// barred is why no further step runs, or nil as long as there is no reason.
 	barred *bar
 }

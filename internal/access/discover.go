@@ -80,6 +80,13 @@ type Ladder struct {
 	Scopes []string
 	// Legacy: the server was found in the way of revision 2025-03-26 only.
 	Legacy bool
+	// ResourceDocument and ServerDocument are what ResourceMetadata and the
+	// server's metadata were read from, byte for byte, whether or not they stand
+	// for what was asked for; nil when there is none.
+	ResourceDocument, ServerDocument []byte
+	// Incomplete: a place could not be asked, so that a document may be there
+	// which is missing here, or another than the one that was found.
+	Incomplete bool
 
 	// The endpoints that may be used.
 	token, authorization *url.URL
@@ -265,7 +272,9 @@ func (a *auditor) resourceMetadata(ctx context.Context, advertised string) {
 	var doc *ResourceMetadata
 	var wrong []string
 	at, faults := a.search(ctx, r, places, false, func(data []byte) (err error) {
-		doc, wrong, err = parseResourceMetadata(data)
+		if doc, wrong, err = parseResourceMetadata(data); err == nil {
+			a.ladder.ResourceDocument = data
+		}
 		return err
 	})
 	if doc == nil {
@@ -329,6 +338,7 @@ func (a *auditor) notFound(r *Rung, faults []fault, text, hint string) (nothing 
 func (a *auditor) search(ctx context.Context, r *Rung, places []*url.URL, server bool, parse func([]byte) error) (at int, faults []fault) {
 	for i, u := range places {
 		if a.requests++; a.requests > maxRequests {
+			a.ladder.Incomplete = true
 			return -1, append(faults, fault{Unknown, ReasonMetadataUnavailable, "too many requests were needed", ""})
 		}
 		ans := a.client.get(ctx, u)
@@ -349,6 +359,7 @@ func (a *auditor) search(ctx context.Context, r *Rung, places []*url.URL, server
 			return i, faults
 		}
 		faults = append(faults, *f)
+		a.ladder.Incomplete = a.ladder.Incomplete || f.reason == ReasonMetadataUnavailable || f.reason == ReasonServerUnavailable
 		if ans.failure != nil {
 			break // the same host will not do better
 		}

@@ -124,7 +124,9 @@ func (a *auditor) legacyServer(ctx context.Context) {
 func (a *auditor) serverMetadata(ctx context.Context, r *Rung, places []*url.URL) {
 	var wrong []string
 	at, faults := a.search(ctx, r, places, true, func(data []byte) (err error) {
-		a.server, wrong, err = parseServerMetadata(data)
+		if a.server, wrong, err = parseServerMetadata(data); err == nil {
+			a.ladder.ServerDocument = data
+		}
 		return err
 	})
 	if at < 0 {

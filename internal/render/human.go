@@ -214,6 +214,9 @@ func (p *page) server(r *probe.Report) {
 	if r.Surface != nil {
 		p.printf("  Surface: %s\n", surface(r.Surface))
 	}
+	if d := r.Digest(); !d.IsZero() {
+		p.printf("  Digest: %s\n", d)
+	}
 }
 
 func (p *page) summary(r *probe.Report) {
