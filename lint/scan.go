@@ -1,10 +1,303 @@
 package lint
 
-import "github.com/mcpvigil/mcpvigil/surface"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+const (
+	// maxOfRule is how many findings one rule gives for one item, of each severity.
+	maxOfRule = 50
+	// maxFindings is how many Scan gives in all, the last one aside.
+	maxFindings = 2000
+	// maxSeen bounds the memory of strings that were looked at.
+	maxSeen = 1 << 16
+)
 
 // Scan reads every string of every item. Findings come in the order of the
-// surface, then by pointer and rule.
-func Scan(_ *surface.Surface, _ Options) []Finding { return nil }
+// surface, then by pointer and rule; those about the whole surface come first, with
+// an empty Kind. A rule gives at most 50 findings of a severity for one item, and
+// Scan 2,000 in all; one more finding stands for the rest each time, with an ID
+// that changes when one of the rest does.
+//
+// It takes time linear in the surface, whatever is in it.
+func Scan(s *surface.Surface, o Options) []Finding {
+	return scanItems(s.Items(), o)
+}
 
-// Rules returns every rule.
-func Rules() []Rule { return nil }
+func scanItems(items []surface.Item, o Options) []Finding {
+	s := &scanner{
+		items: items, options: o,
+		dispatch:  newDispatch(ruleset()),
+		seen:      make(map[string]ruleMask, 1024),
+		seenNames: make(map[string]ruleMask, 256),
+	}
+	s.names = newNames(items, o.Neighbours)
+	whole := &item{Item: &surface.Item{}, scan: s}
+	s.each(func(r *rule) {
+		if r.surface != nil {
+			r.surface(whole)
+		}
+	})
+	whole.finish()
+	for i := range items {
+		s.scanItem(&items[i])
+	}
+	return s.finish()
+}
+
+// scanner is one scan of one surface.
+type scanner struct {
+	items    []surface.Item
+	options  Options
+	names    *names
+	dispatch *dispatch
+	// seen says which rules to try on a string, by its spelling in JSON, and
+	// seenNames on the name of a member: most of a large surface is the same few
+	// texts again and again.
+	seen, seenNames map[string]ruleMask
+
+	rule     *rule // the one that runs
+	findings []Finding
+	rest     rest // beyond maxFindings
+}
+
+func (s *scanner) each(run func(*rule)) {
+	for i := range s.dispatch.rules {
+		s.rule = &s.dispatch.rules[i]
+		run(s.rule)
+	}
+}
+
+// item is what is being scanned.
+type item struct {
+	*surface.Item
+	scan *scanner
+	// value is the definition, invalid when err says that it cannot be read.
+	value rawjson.Value
+	flaws rawjson.Flaws
+	err   error
+	path  path // where the walk is
+
+	findings []Finding
+	limits   map[ruleSeverity]*rest
+	params   map[string]bool
+}
+
+type ruleSeverity struct {
+	rule     *rule
+	severity Severity
+}
+
+// rest counts findings and stands for those beyond a limit.
+type rest struct {
+	count, dropped int
+	block          bool
+	digest         digest
+}
+
+func (r *rest) drop(severity Severity, id digest) {
+	r.dropped++
+	r.block = r.block || severity == Block
+	r.digest = digestOf(string(r.digest[:]), string(id[:]))
+}
+
+func (s *scanner) scanItem(of *surface.Item) {
+	it := &item{Item: of, scan: s}
+	it.value, it.flaws, it.err = rawjson.Parse(of.Definition)
+	s.each(func(r *rule) {
+		if r.item != nil {
+			r.item(it)
+		}
+	})
+	if it.err != nil {
+		it.name(string(of.Definition))
+	} else {
+		w := walker{path: &it.path, visit: it.visit, name: it.name}
+		w.item(of.Kind, it.value)
+	}
+	it.finish()
+}
+
+// visit tries the rules on a string of the definition. It is decoded only when one
+// may find something.
+func (it *item) visit(v rawjson.Value, key string, r role) {
+	raw := v.Raw()
+	mask, known := it.scan.seen[string(raw)]
+	if known && mask == 0 {
+		return
+	}
+	s, _ := v.Text()
+	if !known {
+		mask = it.scan.dispatch.mask(s)
+		if len(it.scan.seen) < maxSeen {
+			it.scan.seen[string(raw)] = mask
+		}
+	}
+	it.try(mask, &text{s: s, role: r, key: key, item: it, scan: it.scan})
+}
+
+// name tries the rules on the name of a member.
+func (it *item) name(s string) {
+	mask, known := it.scan.seenNames[s]
+	if !known {
+		mask = it.scan.dispatch.mask(s)
+		if len(it.scan.seenNames) < maxSeen {
+			it.scan.seenNames[s] = mask
+		}
+	}
+	it.try(mask, &text{s: s, role: roleKey, item: it, scan: it.scan})
+}
+
+func (it *item) try(mask ruleMask, t *text) {
+	for ; mask != 0; mask &= mask - 1 {
+		r := &it.scan.dispatch.rules[bits.TrailingZeros64(uint64(mask))]
+		it.scan.rule = r
+		if r.folded {
+			r.text(t.folded())
+		} else {
+			r.text(t)
+		}
+	}
+}
+
+// parameters are the names of the properties at the root of the input schema, or
+// of the arguments of a prompt.
+func (it *item) parameters() map[string]bool {
+	if it.params != nil {
+		return it.params
+	}
+	it.params = map[string]bool{}
+	for name := range it.value.Get("inputSchema").Get("properties").Members() {
+		it.params[name] = true
+	}
+	for _, argument := range it.value.Get("arguments").Elems() {
+		if name, ok := argument.Get("name").Text(); ok {
+			it.params[name] = true
+		}
+	}
+	return it.params
+}
+
+// hit is what a rule found.
+type hit struct {
+	severity Severity
+	// matched is what makes the finding the same finding. It is not shown.
+	matched string
+	message string
+	excerpt string // safe to show
+}
+
+// found reports t.s[start:end].
+func (t *text) found(severity Severity, start, end int, message string) {
+	t.item.report(hit{severity, t.s[start:end], message, excerpt(t.s, start, end)})
+}
+
+// report makes a finding of the rule that runs, at the place where the walk is. An
+// acceptance of a note does not hold for a block, so the severity is part of the ID.
+func (it *item) report(h hit) {
+	rule := it.scan.rule
+	where := it.path.digest()
+	id := digestOf(rule.ID, string(h.severity), string(it.Kind), it.Name, string(where[:]), h.matched)
+	limit := it.limit(rule, h.severity)
+	if limit.count++; limit.count > maxOfRule {
+		limit.drop(h.severity, id)
+		return
+	}
+	it.findings = append(it.findings, it.finding(rule, h, id))
+}
+
+func (it *item) limit(r *rule, severity Severity) *rest {
+	key := ruleSeverity{r, severity}
+	if it.limits[key] == nil {
+		if it.limits == nil {
+			it.limits = map[ruleSeverity]*rest{}
+		}
+		it.limits[key] = &rest{}
+	}
+	return it.limits[key]
+}
+
+func (it *item) finding(r *rule, h hit, id digest) Finding {
+	return Finding{
+		ID: id.String(), Rule: r.ID, Family: r.Family, Severity: h.severity,
+		Kind: it.Kind, Item: it.Name, Pointer: it.path.pointer(),
+		Message: h.message, Excerpt: h.excerpt,
+		Techniques: r.Techniques, Ruleset: Ruleset,
+	}
+}
+
+// finish hands the findings of an item to the scan.
+func (it *item) finish() {
+	for key, limit := range it.limits {
+		if limit.dropped == 0 {
+			continue
+		}
+		message := fmt.Sprintf("%d more findings of this rule in this item are not shown", limit.dropped)
+		id := digestOf(key.rule.ID, string(key.severity), string(it.Kind), it.Name, string(limit.digest[:]))
+		it.findings = append(it.findings, it.finding(key.rule, hit{severity: key.severity, message: message}, id))
+	}
+	slices.SortStableFunc(it.findings, func(a, b Finding) int {
+		if c := strings.Compare(a.Pointer, b.Pointer); c != 0 {
+			return c
+		}
+		if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.Severity), string(b.Severity))
+	})
+	s := it.scan
+	for _, f := range it.findings {
+		if len(s.findings) < maxFindings {
+			s.findings = append(s.findings, f)
+		} else {
+			s.rest.drop(f.Severity, digestOf(f.ID))
+		}
+	}
+}
+
+// finish adds what stands for the findings beyond the limit.
+func (s *scanner) finish() []Finding {
+	if s.rest.dropped == 0 {
+		return s.findings
+	}
+	severity := Note
+	if s.rest.block {
+		severity = Block
+	}
+	return append(s.findings, Finding{
+		ID: s.rest.digest.String(), Rule: tooMany, Family: tooMany, Severity: severity,
+		Message: fmt.Sprintf("%d more findings are not shown", s.rest.dropped),
+		Ruleset: Ruleset,
+	})
+}
+
+// tooMany is the rule of the finding that stands for all beyond maxFindings.
+const tooMany = "too_many_findings"
+
+// digest identifies texts, places and findings.
+type digest [sha256.Size]byte
+
+// digestOf covers parts and their borders.
+func digestOf(parts ...string) (d digest) {
+	h := sha256.New()
+	var size [8]byte
+	for _, part := range parts {
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write([]byte(part))
+	}
+	h.Sum(d[:0])
+	return d
+}
+
+// String is 32 hexadecimal digits.
+func (d digest) String() string { return hex.EncodeToString(d[:16]) }

@@ -1,0 +1,4 @@
+package lint
+
+// encodedRules are the rules about text in another form.
+func encodedRules() []rule { return nil }

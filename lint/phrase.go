@@ -1,0 +1,4 @@
+package lint
+
+// phraseRules are the rules about what a text says.
+func phraseRules() []rule { return nil }

@@ -1,0 +1,115 @@
+package lint
+
+import "slices"
+
+// rule is a [Rule] with its code: one of the three functions, or several.
+type rule struct {
+	Rule
+
+	// text is called with the strings that have one of the traits, or one of the
+	// words (in lower case), or of their folded form if folded is set.
+	text   func(*text)
+	traits trait
+	words  []string
+	folded bool
+	// item is called with every item, before its texts; surface once, with an item
+	// that stands for the whole surface.
+	item    func(*item)
+	surface func(*item)
+}
+
+// ruleset is every rule, in the order of documentation.
+func ruleset() []rule {
+	return slices.Concat(unicodeRules(), structureRules(), encodedRules(), phraseRules())
+}
+
+// Rules returns every rule.
+func Rules() []Rule {
+	var rules []Rule
+	for _, r := range ruleset() {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+// ruleMask is a set of rules, by their number in the ruleset.
+type ruleMask uint64
+
+// dispatch finds the rules to try on a string.
+type dispatch struct {
+	rules   []rule
+	folded  ruleMask // those that see the folded form
+	byTrait []traitRules
+	byWord  map[string]ruleMask
+	short   [maxTrigger + 1][256]bool // first bytes of the words of each length
+}
+
+type traitRules struct {
+	traits trait
+	mask   ruleMask
+}
+
+// maxTrigger is the length of the longest word that rules may name.
+const maxTrigger = 24
+
+func newDispatch(rules []rule) *dispatch {
+	d := &dispatch{rules: rules, byWord: map[string]ruleMask{}}
+	for i, r := range rules {
+		bit := ruleMask(1) << i
+		if r.folded {
+			d.folded |= bit
+		}
+		if r.traits != 0 {
+			d.byTrait = append(d.byTrait, traitRules{r.traits, bit})
+		}
+		for _, w := range r.words {
+			d.byWord[w] |= bit
+			d.short[min(len(w), maxTrigger)][w[0]] = true
+		}
+	}
+	return d
+}
+
+// mask is the rules that may find something in s.
+func (d *dispatch) mask(s string) ruleMask {
+	mask, seen := d.look(s)
+	if seen&hasNonASCII != 0 {
+		if folded := fold(s); folded != s {
+			ofFolded, _ := d.look(folded)
+			mask = mask&^d.folded | ofFolded&d.folded
+		}
+	}
+	return mask
+}
+
+func (d *dispatch) look(s string) (mask ruleMask, seen trait) {
+	seen = look(s, func(word string) { mask |= d.trigger(word) })
+	for _, t := range d.byTrait {
+		if t.traits&seen != 0 {
+			mask |= t.mask
+		}
+	}
+	return mask, seen
+}
+
+func (d *dispatch) trigger(word string) ruleMask {
+	if len(word) > maxTrigger {
+		return 0
+	}
+	first := word[0]
+	if 'A' <= first && first <= 'Z' {
+		first += 'a' - 'A'
+	}
+	if !d.short[len(word)][first] {
+		return 0
+	}
+	var buf [maxTrigger]byte
+	for i := range len(word) {
+		c := word[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buf[i] = c
+	}
+	return d.byWord[string(buf[:len(word)])]
+}

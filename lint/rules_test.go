@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// itemsOf reads an example: a tool, or a surface.
+func itemsOf(t *testing.T, example string) []surface.Item {
+	t.Helper()
+	v, _, err := rawjson.Parse([]byte(example))
+	if err != nil {
+		t.Fatalf("example %s: %v", example, err)
+	}
+	lists := []struct {
+		member, name string
+		kind         surface.Kind
+	}{
+		{"serverInfo", "", surface.Server},
+		{"capabilities", "", surface.Capabilities},
+		{"instructions", "", surface.Instructions},
+		{"tools", "name", surface.Tool},
+		{"resources", "uri", surface.Resource},
+		{"resourceTemplates", "uriTemplate", surface.ResourceTemplate},
+		{"prompts", "name", surface.Prompt},
+	}
+	var items []surface.Item
+	for _, list := range lists {
+		member := v.Get(list.member)
+		if list.name == "" && member.Exists() {
+			items = append(items, surface.Item{Kind: list.kind, Definition: member.Raw()})
+		}
+		for _, entry := range member.Elems() {
+			name, _ := entry.Get(list.name).Text()
+			items = append(items, surface.Item{Kind: list.kind, Name: name, Definition: entry.Raw()})
+		}
+	}
+	if items == nil {
+		name, _ := v.Get("name").Text()
+		items = []surface.Item{{Kind: surface.Tool, Name: name, Definition: []byte(example)}}
+	}
+	return items
+}
+
+func scanExample(t *testing.T, example string) []Finding {
+	t.Helper()
+	return scanItems(itemsOf(t, example), Options{})
+}
+
+func ofRule(findings []Finding, rule string) []Finding {
+	var of []Finding
+	for _, f := range findings {
+		if f.Rule == rule {
+			of = append(of, f)
+		}
+	}
+	return of
+}
+
+// TestRules runs every rule's own examples.
+func TestRules(t *testing.T) {
+	technique := regexp.MustCompile(`^SAFE-T[0-9]{4}$`)
+	known := map[string]bool{}
+	rules := Rules()
+	if len(rules) > 64 {
+		t.Fatalf("%d rules do not fit a ruleMask", len(rules))
+	}
+	for _, r := range rules {
+		t.Run(r.ID, func(t *testing.T) {
+			if known[r.ID] {
+				t.Error("two rules have this ID")
+			}
+			known[r.ID] = true
+			if r.Family == "" || r.Text == "" || len(r.Severities) == 0 || len(r.True) == 0 || len(r.False) == 0 {
+				t.Errorf("incomplete: %+v", r)
+			}
+			for _, id := range r.Techniques {
+				if !technique.MatchString(id) {
+					t.Errorf("technique %q", id)
+				}
+			}
+			given := map[Severity]bool{}
+			for _, example := range r.True {
+				found := ofRule(scanExample(t, example), r.ID)
+				if len(found) == 0 {
+					t.Errorf("nothing found in %s", cut(example, 200))
+				}
+				for _, f := range found {
+					given[f.Severity] = true
+					if !slices.Contains(r.Severities, f.Severity) {
+						t.Errorf("severity %q is not one of %q", f.Severity, r.Severities)
+					}
+					if f.Message == "" || strings.HasSuffix(f.Message, ".") || f.Ruleset != Ruleset || f.Family != r.Family {
+						t.Errorf("finding %+v", f)
+					}
+				}
+			}
+			for _, severity := range r.Severities {
+				if !given[severity] {
+					t.Errorf("no example of severity %q", severity)
+				}
+			}
+			for _, example := range r.False {
+				if found := ofRule(scanExample(t, example), r.ID); len(found) != 0 {
+					t.Errorf("found in %s: %+v", cut(example, 200), found)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,308 @@
+package lint
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+)
+
+// trait is something that one cheap pass over a string can see. Rules name the
+// traits, and the words, without which they find nothing.
+type trait uint32
+
+const (
+	hasNonASCII trait = 1 << iota
+	hasControl        // C0 other than tab and line breaks, or DEL
+	hasBlanks         // at least minBlanks blanks and line breaks in a row
+	hasAngle          // <
+	hasBracket        // [
+	hasAt             // @
+	hasURL            // ://
+	hasImage          // ![
+	hasEscapes        // several of % & \ in one string
+	hasCoded          // letters and digits that do not look like words: base64, hex
+	hasDigits         // many short numbers in a row, as in lists of character codes
+	isLong            // more than maxTextNote bytes
+)
+
+const (
+	minBlanks   = 15
+	minCoded    = 20 // characters in runs that look encoded, with no more than maxCodedGap between
+	maxCodedGap = 12
+	minNumbers  = 12
+	minEscapes  = 8
+)
+
+// text is one string of an item.
+type text struct {
+	s    string
+	role role
+	key  string // the name of the member that holds it, or its array; "" for names
+	item *item
+	scan *scanner
+
+	lower []word
+	fold  *text
+}
+
+// folded is the text as a reader takes it, see [fold]; often t itself.
+func (t *text) folded() *text {
+	if t.fold == nil {
+		t.fold = t
+		if folded := fold(t.s); folded != t.s {
+			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan}
+			t.fold.fold = t.fold
+		}
+	}
+	return t.fold
+}
+
+// word is a run of ASCII letters and digits, and of letters of other scripts, in
+// lower case, with its place in the text.
+type word struct {
+	s          string
+	start, end int
+}
+
+// words are the words of the text, made once.
+func (t *text) words() []word {
+	if t.lower == nil {
+		t.lower = appendWords(make([]word, 0, len(t.s)/6+1), t.s)
+	}
+	return t.lower
+}
+
+func appendWords(words []word, s string) []word {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) {
+		// A few capitals change their length; only ASCII is folded then, so that
+		// offsets hold.
+		lower = lowerASCII(s)
+	}
+	start := -1
+	for i := range len(s) + 1 {
+		if i < len(s) && charClass[s[i]]&classWord != 0 {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			words = append(words, word{lower[start:i], start, i})
+			start = -1
+		}
+	}
+	return words
+}
+
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+const (
+	classWord   = 1 << iota // letters, digits, and every byte beyond ASCII
+	classUpper              //
+	classLower              //
+	classDigit              //
+	classHex                //
+	classBase64             // both alphabets, and the padding
+	classBlank              // space, tab, line breaks
+	classMark               // needs a closer look
+)
+
+var charClass = func() (table [256]uint16) {
+	for c := range table {
+		switch b := byte(c); {
+		case 'a' <= b && b <= 'z':
+			table[c] = classWord | classLower | classBase64
+		case 'A' <= b && b <= 'Z':
+			table[c] = classWord | classUpper | classBase64
+		case '0' <= b && b <= '9':
+			table[c] = classWord | classDigit | classBase64
+		case b >= utf8.RuneSelf:
+			table[c] = classWord | classMark
+		case strings.IndexByte(" \t\n\r", b) >= 0:
+			table[c] = classBlank
+		case b < ' ' || b == 0x7f || strings.IndexByte("<[@:!%&\\", b) >= 0:
+			table[c] = classMark
+		case strings.IndexByte("+/-_=", b) >= 0:
+			table[c] = classBase64
+		}
+		if strings.IndexByte("0123456789abcdefABCDEF", byte(c)) >= 0 {
+			table[c] |= classHex
+		}
+	}
+	return table
+}()
+
+// look finds the traits of s, and calls word with each of its words as they are.
+func look(s string, word func(string)) trait {
+	var seen trait
+	if len(s) > maxTextNote {
+		seen |= isLong
+	}
+	l := looker{s: s}
+	for i := 0; i < len(s); {
+		class := charClass[s[i]]
+		switch {
+		case class == 0:
+			i++
+		case class&(classBase64|classWord) != 0:
+			end := i + 1
+			union := class
+			for end < len(s) && charClass[s[end]]&(classBase64|classWord) != 0 {
+				union |= charClass[s[end]]
+				end++
+			}
+			seen |= l.token(i, end, union)
+			eachWord(s[i:end], word)
+			i = end
+		case class&classBlank != 0:
+			end := i + 1
+			for end < len(s) && charClass[s[end]]&classBlank != 0 {
+				end++
+			}
+			if end-i >= minBlanks {
+				seen |= hasBlanks
+			}
+			i = end
+		default:
+			seen |= l.mark(i)
+			i++
+		}
+	}
+	return seen
+}
+
+func eachWord(s string, word func(string)) {
+	start := 0
+	for i := range len(s) {
+		if charClass[s[i]]&classWord == 0 {
+			if i > start {
+				word(s[start:i])
+			}
+			start = i + 1
+		}
+	}
+	if start < len(s) {
+		word(s[start:])
+	}
+}
+
+// looker counts what makes a trait only in numbers.
+type looker struct {
+	s                       string
+	coded, numbers, escapes int
+	lastCoded               int // where the last run that looks encoded ended
+}
+
+// token looks at a run of word and base64 characters.
+func (l *looker) token(start, end int, union uint16) (seen trait) {
+	if union&classMark != 0 {
+		seen |= hasNonASCII
+	}
+	switch {
+	case union&classWord != 0 && union&(classUpper|classLower|classMark) == 0 && end-start <= 3:
+		if l.numbers++; l.numbers >= minNumbers {
+			seen |= hasDigits
+		}
+	case !looksCoded(l.s[start:end]):
+		l.numbers = 0
+	default:
+		l.numbers = 0
+		if start-l.lastCoded > maxCodedGap {
+			l.coded = 0
+		}
+		l.coded += end - start
+		l.lastCoded = end
+		if l.coded >= minCoded {
+			seen |= hasCoded
+		}
+	}
+	return seen
+}
+
+// looksCoded reports whether a run is not simply a word in small letters, in
+// capitals or with one capital at its start.
+func looksCoded(s string) bool {
+	if len(s) < 2 {
+		return false
+	}
+	union := uint16(0)
+	for i := 1; i < len(s); i++ {
+		union |= charClass[s[i]]
+	}
+	lower := (union|charClass[s[0]])&classLower != 0
+	return union&classDigit != 0 || union&classUpper != 0 && lower || len(s) >= minCoded
+}
+
+func (l *looker) mark(i int) (seen trait) {
+	s := l.s
+	switch c := s[i]; c {
+	case '<':
+		return hasAngle
+	case '[':
+		if i > 0 && s[i-1] == '!' {
+			return hasBracket | hasImage
+		}
+		return hasBracket
+	case '@':
+		return hasAt
+	case ':':
+		if strings.HasPrefix(s[i:], "://") {
+			return hasURL
+		}
+	case '%', '&', '\\':
+		if l.escapes++; l.escapes >= minEscapes {
+			return hasEscapes
+		}
+	default:
+		if c < ' ' || c == 0x7f {
+			return hasControl
+		}
+	}
+	return 0
+}
+
+const (
+	maxExcerpt = 200 // runes, without the escapes
+	around     = 60  // bytes of text on either side of a match
+)
+
+// excerpt shows s[start:end] with some of what is around it, safe to print.
+func excerpt(s string, start, end int) string {
+	from, to := max(0, start-around), min(len(s), end+around)
+	for from > 0 && from > start-around-utf8.UTFMax && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && to < end+around+utf8.UTFMax && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	lead := ""
+	if from > 0 {
+		lead = "…"
+	}
+	shown := lead + plain.Line(s[from:to], maxExcerpt)
+	if to < len(s) && !strings.HasSuffix(shown, "…") {
+		shown += "…"
+	}
+	return shown
+}
+
+// cut shortens s to at most n bytes, at the start of a rune.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
