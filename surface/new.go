@@ -1,12 +1,146 @@
 package surface
 
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+// metaServerInfo is where servers of revision 2026-07-28 and later put serverInfo.
+const metaServerInfo = "io.modelcontextprotocol/serverInfo"
+
 // New makes a surface of what was on the wire. It never fails: an entry that is
-// not an object becomes an item by its bytes.
-func New(_ Input) *Surface { return &Surface{} }
+// not JSON, or nested too deeply, becomes an item whose definition is a JSON string
+// of its bytes. An inventory that was not listed to its end has no items.
+func New(in Input) *Surface {
+	var b builder
+	b.opening(in.Opening)
+	if in.Protocol != "" {
+		b.addBytes(Protocol, []byte(in.Protocol))
+	}
+	b.auth(in.Auth)
+	b.list(Tool, in.Tools)
+	b.list(Resource, in.Resources)
+	b.list(ResourceTemplate, in.ResourceTemplates)
+	b.list(Prompt, in.Prompts)
+	return b.surface()
+}
 
-// Read reads a saved surface, or any JSON object with any of the members tools,
-// prompts, resources, resourceTemplates, instructions and serverInfo.
-func Read(_ []byte) (*Surface, error) { return &Surface{}, nil }
+// builder collects items. What it keeps between them is memory alone.
+type builder struct {
+	items    []Item
+	unlisted []Kind
+	saved    bool // the source is a saved surface, whose definitions may be encoded
+	scratch  []byte
+	split    splitter
+}
 
-// Save writes the surface as JSON that [Read] reads back without loss.
-func (s *Surface) Save() []byte { return nil }
+// opening takes what counts of the result of server/discover or initialize.
+func (b *builder) opening(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	result, _, err := rawjson.Parse(raw)
+	if err != nil {
+		b.addBytes(Server, raw)
+		return
+	}
+	b.identity(result)
+}
+
+// identity takes serverInfo, capabilities and instructions, which null is none of.
+// A member that is there twice makes two items: which one a client reads depends
+// on the client.
+func (b *builder) identity(result rawjson.Value) {
+	inMeta := result.Get("_meta").Get(metaServerInfo)
+	b.present(Server, inMeta)
+	for name, v := range result.Members() {
+		switch {
+		case name == "serverInfo" && !inMeta.Exists():
+			b.present(Server, v)
+		case name == "capabilities":
+			b.present(Capabilities, v)
+		case name == "instructions":
+			b.present(Instructions, v)
+		}
+	}
+}
+
+func (b *builder) present(kind Kind, v rawjson.Value) {
+	if v.Exists() && !v.IsNull() {
+		b.add(kind, v)
+	}
+}
+
+func (b *builder) list(kind Kind, l List) {
+	if !l.Listed {
+		b.unlisted = append(b.unlisted, kind)
+		return
+	}
+	b.items = slices.Grow(b.items, len(l.Entries))
+	for _, entry := range l.Entries {
+		if v, _, err := rawjson.Parse(entry); err == nil {
+			b.add(kind, v)
+		} else {
+			b.addBytes(kind, entry)
+		}
+	}
+}
+
+// add makes an item of a value.
+func (b *builder) add(kind Kind, v rawjson.Value) {
+	if definition, ok := b.encoded(v); ok {
+		b.addDefinition(kind, definition)
+		return
+	}
+	b.scratch = rawjson.AppendCanonical(b.scratch[:0], v)
+	b.addDefinition(kind, bytes.Clone(b.scratch))
+}
+
+// addBytes makes an item of bytes that are not JSON.
+func (b *builder) addBytes(kind Kind, raw []byte) { b.addDefinition(kind, rawjson.Quote(raw)) }
+
+// addDefinition makes an item of canonical bytes, which it keeps.
+func (b *builder) addDefinition(kind Kind, definition []byte) {
+	item := Item{Kind: kind, Definition: definition}
+	v, _, err := rawjson.Parse(definition)
+	if member := nameMember(kind); err == nil && member != "" {
+		item.Name, _ = v.Get(member).Text()
+	}
+	item.Digests = b.split.digests(kind, v, definition)
+	b.items = append(b.items, item)
+}
+
+// nameMember is the member that identifies an item among its kind.
+func nameMember(kind Kind) string {
+	switch kind {
+	case Tool, Prompt:
+		return "name"
+	case Resource:
+		return "uri"
+	case ResourceTemplate:
+		return "uriTemplate"
+	}
+	return "" // there is one of its kind
+}
+
+func (b *builder) surface() *Surface {
+	order := make(map[Kind]int, len(Kinds()))
+	for i, kind := range Kinds() {
+		order[kind] = i
+	}
+	slices.SortStableFunc(b.items, func(x, y Item) int {
+		return cmp.Or(
+			cmp.Compare(order[x.Kind], order[y.Kind]),
+			strings.Compare(x.Name, y.Name),
+			bytes.Compare(x.Definition, y.Definition),
+		)
+	})
+	s := &Surface{items: b.items, unlisted: b.unlisted}
+	s.digest = rootDigest(s)
+	return s
+}
