@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"bytes"
 	"encoding/json"
 
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
@@ -83,10 +85,16 @@ func (r *Report) cleanList(entries []json.RawMessage) surface.List {
 	return l
 }
 
-// clean takes the secrets out of one of the server's values.
+// clean takes the secrets out of one of the server's values. A secret can be
+// spelled with escapes, of which the canonical form has none but the needed ones.
 func (r *Report) clean(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
+	}
+	if bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`)) {
+		if v, _, err := rawjson.Parse(raw); err == nil {
+			raw = rawjson.Canonical(v)
+		}
 	}
 	return r.Redact(raw)
 }
