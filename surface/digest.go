@@ -11,11 +11,16 @@ import (
 // no digest of one purpose or version is ever one of another.
 const digestDomain = "mcpvigil/surface/1/"
 
-// splitter finds the parts of definitions. It keeps buffers between them.
-type splitter struct{ buf []byte }
-
-func (s *splitter) digests(_ Kind, _ rawjson.Value, definition []byte) Digests {
-	return Digests{Raw: s.digest("raw", definition)}
+// digests are those of a definition. v is the same, parsed.
+func (s *splitter) digests(kind Kind, v rawjson.Value, definition []byte) Digests {
+	s.split(kind, v)
+	return Digests{
+		Raw:         s.digest("raw", definition),
+		Text:        s.digest("text", s.text),
+		Shape:       s.digest("shape", s.shape),
+		Annotations: s.digest("annotations", s.annotations),
+		Meta:        s.digest("meta", s.meta),
+	}
 }
 
 func (s *splitter) digest(purpose string, form []byte) Digest {

@@ -31,7 +31,7 @@ func roleOf(keyword string) role {
 	switch keyword {
 	case "title", "description", "$comment":
 		return roleText
-	case "$schema", "$id", "id":
+	case "$schema", "$id":
 		return roleIdentity
 	case "required", "enum", "type", "examples":
 		return roleSet
