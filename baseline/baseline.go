@@ -17,8 +17,8 @@ type Binding struct {
 	// Endpoint is the address, or the command line of a stdio server, fit to be
 	// shown.
 	Endpoint string `json:"endpoint"`
-	// Credential names where the credential comes from, such as "env:TOKEN",
-	// never its value. Empty: none.
+	// Credential names where credentials come from, such as "env:TOKEN", never a
+	// value. Empty: none.
 	Credential string `json:"credential,omitempty"`
 	// Client is the client identity, when it is not the default one.
 	Client string `json:"client,omitempty"`

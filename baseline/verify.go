@@ -1,21 +1,100 @@
 package baseline
 
 import (
+	"slices"
+
 	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/surface"
-	"github.com/mcpvigil/mcpvigil/target"
 )
 
-// Verify compares a surface, and what the lint found in it, with what was approved.
-func Verify(_ *surface.Surface, _ []lint.Finding, _ *Baseline, _ surface.Policy) *Result {
-	return &Result{}
+// Verify compares a surface, and what the lint finds in it, with what was approved.
+//
+// A change fails as the policy says. A block finding fails until it is accepted;
+// one that rules newer than the baseline's find in text that was approved is an
+// event, so that new rules alone fail nothing. A note is an event, and fails when it
+// is new in an item with a change that fails. Under [surface.Record] no finding
+// fails, under [surface.Seed] no note.
+func Verify(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
+	r := &Result{
+		Changes:  p.Apply(surface.Compare(b.Surface, s, surface.CompareOptions{Masks: b.Masks})),
+		Unlisted: s.Unlisted(),
+		Digest:   s.Digest(),
+		Approved: b.Surface.Digest(),
+	}
+	if r.Changes == nil {
+		r.Changes = []surface.Change{}
+	}
+	r.Findings = judge(lint.Scan(s, o), b, p, o, r.Changes)
+	r.Status = r.status()
+	return r
 }
 
-// Observe verifies fresh listings of one server, oldest first, and says whether
-// another is needed before the result counts.
-func Observe(_ []*surface.Surface, _ *Baseline, _ surface.Policy, _ lint.Options) (r *Result, again bool) {
-	return &Result{}, false
+// Add adds changes that no comparison with the baseline shows, such as those of
+// [surface.Cloaked], with the effects that they have, and judges again.
+func (r *Result) Add(changes ...surface.Change) {
+	r.Changes = append(r.Changes, changes...)
+	r.Status = r.status()
 }
 
-// BindingOf is what a baseline of t belongs to, seen as client.
-func BindingOf(_ *target.Target, _ string) Binding { return Binding{} }
+// status is the worst of what r holds. One that says that there was nothing to
+// compare stays.
+func (r *Result) status() Status {
+	inconsistent := false
+	for _, c := range r.Changes {
+		switch {
+		case c.Effect != surface.Fail:
+		case c.Class == surface.InconsistentListing || c.Class == surface.CloakedSurface:
+			inconsistent = true
+		default:
+			return Changed
+		}
+	}
+	switch {
+	case slices.ContainsFunc(r.Findings, func(v Verdict) bool { return v.Effect == surface.Fail }):
+		return Flagged
+	case inconsistent:
+		return Inconsistent
+	case r.Status == Misconfigured:
+		return Misconfigured
+	case len(r.Unlisted) > 0 || r.Status == Unknown:
+		return Unknown
+	}
+	return Approved
+}
+
+// place is one item.
+type place struct {
+	kind surface.Kind
+	name string
+}
+
+func judge(findings []lint.Finding, b *Baseline, p surface.Policy, o lint.Options, changes []surface.Change) []Verdict {
+	approved := map[string]bool{}
+	for _, f := range lint.Scan(b.Surface, o) {
+		approved[f.ID] = true
+	}
+	failing := map[place]bool{}
+	for _, c := range changes {
+		if c.Effect == surface.Fail {
+			failing[place{c.Kind, c.Item}] = true
+		}
+	}
+	accepted := b.acceptances()
+	verdicts := make([]Verdict, 0, len(findings))
+	for _, f := range findings {
+		v := Verdict{Finding: f, Effect: surface.Event, New: !approved[f.ID], Accepted: accepted[f.ID]}
+		switch {
+		case v.Accepted != nil:
+			v.Effect = surface.Silent
+		case p.Base == surface.Record:
+		case f.Severity == lint.Block:
+			if v.New || b.Ruleset == lint.Ruleset {
+				v.Effect = surface.Fail
+			}
+		case v.New && failing[place{f.Kind, f.Item}] && p.Base != surface.Seed:
+			v.Effect = surface.Fail
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}

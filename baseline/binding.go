@@ -1,0 +1,69 @@
+package baseline
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// BindingOf is what a baseline of t belongs to, seen as client, which is empty for
+// the default identity.
+//
+// It is the same on every machine that a lockfile is for: the names of variables
+// and the base names of files are part of it, folders and values are not.
+func BindingOf(t *target.Target, client string) Binding {
+	return Binding{
+		Endpoint:   plain.Line(t.Address(), maxEndpoint),
+		Credential: credential(t),
+		Client:     client,
+		Protocol:   t.ProtocolVersion,
+	}
+}
+
+const maxEndpoint = 4096
+
+// credential names what t gets in with: "env:NAME", "file:NAME", "command:NAME" for
+// secrets, "header:NAME" for a header whose value stands in the configuration,
+// "oauth:CLIENT@ISSUER", "certificate:NAME"; sorted, with ", " between them.
+func credential(t *target.Target) string {
+	var sources []string
+	for _, h := range t.Headers {
+		sources = append(sources, source(h.Value, "header:"+h.Name))
+	}
+	if t.Command != nil {
+		for _, v := range t.Command.Env {
+			sources = append(sources, source(v.Value, "env:"+v.Name))
+		}
+	}
+	if o := t.OAuth; o != nil {
+		client := o.ClientID
+		if client == "" {
+			client = o.ClientMetadataURL
+		}
+		sources = append(sources, "oauth:"+client+"@"+(&target.Target{Endpoint: o.Issuer}).Address())
+	}
+	if t.TLS.CertFile != "" {
+		sources = append(sources, "certificate:"+base(t.TLS.CertFile))
+	}
+	slices.Sort(sources)
+	return plain.Line(strings.Join(slices.Compact(sources), ", "), maxEndpoint)
+}
+
+// source names where s comes from, or is literal.
+func source(s target.Secret, literal string) string {
+	switch name, isCommand := strings.CutPrefix(s.Origin(), "command "); {
+	case s.Variable() != "":
+		return "env:" + s.Variable()
+	case s.Path() != "":
+		return "file:" + base(s.Path())
+	case isCommand:
+		return "command:" + base(name)
+	}
+	return literal
+}
+
+// base is the last element of a path of any system.
+func base(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }
