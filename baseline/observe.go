@@ -25,7 +25,7 @@ const MaxListings = 3
 func Observe(listings []*surface.Surface, b *Baseline, p surface.Policy, o lint.Options) (r *Result, again bool) {
 	listings = listings[max(0, len(listings)-MaxListings):]
 	last := listings[len(listings)-1]
-	r = Verify(last, b, p, o)
+	r = scan(last, b, p, o)
 	if len(listings) == 1 {
 		return r, !r.settled()
 	}
@@ -106,7 +106,7 @@ func mergeMasks(lists ...[]surface.Mask) []surface.Mask {
 func maskedResult(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options, masks []surface.Mask) *Result {
 	masked := *b
 	masked.Masks = mergeMasks(b.Masks, masks)
-	r := Verify(s, &masked, p, o)
+	r := scan(s, &masked, p, o)
 	changes := make([]surface.Change, 0, len(masks))
 	for _, m := range masks {
 		changes = append(changes, surface.Change{
@@ -132,7 +132,7 @@ func proposal(m surface.Mask) string {
 // inconsistent is the result of two listings that differ: what both show counts,
 // what one of them shows is told beside.
 func inconsistent(x, y *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
-	older, r := Verify(x, b, p, o), Verify(y, b, p, o)
+	older, r := scan(x, b, p, o), scan(y, b, p, o)
 	one, two := loud(only(older.Changes, r.Changes)), loud(only(r.Changes, older.Changes))
 	r.Changes = only(r.Changes, two)
 	found := make(map[string]bool, len(r.Findings))

@@ -7,14 +7,24 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// Verify compares a surface, and what the lint finds in it, with what was approved.
+// Verify compares a surface, and the findings of [lint.Scan] in it, with what was
+// approved.
 //
 // A change fails as the policy says. A block finding fails until it is accepted;
 // one that rules newer than the baseline's find in text that was approved is an
 // event, so that new rules alone fail nothing. A note is an event, and fails when it
 // is new in an item with a change that fails. Under [surface.Record] no finding
 // fails, under [surface.Seed] no note.
-func Verify(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
+func Verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.Policy) *Result {
+	return verify(s, findings, b, p, lint.Options{})
+}
+
+// scan is verify with the findings that o gives.
+func scan(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
+	return verify(s, lint.Scan(s, o), b, p, o)
+}
+
+func verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.Policy, o lint.Options) *Result {
 	r := &Result{
 		Changes:  p.Apply(surface.Compare(b.Surface, s, surface.CompareOptions{Masks: b.Masks})),
 		Unlisted: s.Unlisted(),
@@ -24,7 +34,7 @@ func Verify(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *
 	if r.Changes == nil {
 		r.Changes = []surface.Change{}
 	}
-	r.Findings = judge(lint.Scan(s, o), b, p, o, r.Changes)
+	r.Findings = judge(findings, b, p, o, r.Changes)
 	r.Status = r.status()
 	return r
 }
