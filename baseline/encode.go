@@ -40,7 +40,7 @@ func (l *Lockfile) Encode() []byte {
 
 func (e *emitter) baseline(b *Baseline) {
 	e.write("- ")
-	e.field(0, "name", b.Name)
+	e.started(2, "name", b.Name)
 	e.field(2, "endpoint", b.Binding.Endpoint)
 	e.optional(2, "credential", b.Binding.Credential)
 	e.optional(2, "client", b.Binding.Client)
@@ -65,7 +65,7 @@ func (e *emitter) baseline(b *Baseline) {
 
 func (e *emitter) acceptance(a Acceptance) {
 	e.write("  - ")
-	e.field(0, "id", a.ID)
+	e.started(4, "id", a.ID)
 	e.field(4, "rule", a.Rule)
 	e.field(4, "ruleset", a.Ruleset)
 	e.field(4, "severity", string(a.Severity))
@@ -104,7 +104,7 @@ func (e *emitter) surface(s *surface.Surface) {
 
 // item writes an item from where its first key stands, in column 4.
 func (e *emitter) item(item surface.Item) {
-	e.field(0, "digest", item.Digests.Raw.String())
+	e.started(4, "digest", item.Digests.Raw.String())
 	e.pad(4)
 	e.write("definition:")
 	definition, exact := readable(item.Definition)

@@ -97,9 +97,14 @@ func (e *emitter) key(name string, col int) {
 	e.write(":")
 }
 
-// field writes a member of the lockfile itself.
+// field writes a member of the lockfile itself at column col.
 func (e *emitter) field(col int, key, value string) {
 	e.pad(col)
+	e.started(col, key, value)
+}
+
+// started is field in a line that reaches to column col already.
+func (e *emitter) started(col int, key, value string) {
 	e.write(key, ": ")
 	e.text(value, col)
 }

@@ -186,10 +186,10 @@ func TestYAMLRoundTripDeep(t *testing.T) {
 
 func TestReadable(t *testing.T) {
 	for definition, want := range map[string]string{
-		`{"a":1,"a":2,"a":3}`:                "\n  a: 1\n  a (2): 2\n  a (3): 3\n",
-		`{"a":1,"a":2,"a (2)":3}`:            "\n  a: 1\n  a (2): 2\n  a (2) (2): 3\n",
-		`"\ud800x"`:                          "\"\uFFFDx\"\n",
-		"\"a\xff\"":                          "a\uFFFD\n",
+		`{"a":1,"a":2,"a":3}`:                 "\n  a: 1\n  a (2): 2\n  a (3): 3\n",
+		`{"a":1,"a":2,"a (2)":3}`:             "\n  a: 1\n  a (2): 2\n  a (2) (2): 3\n",
+		`"\ud800x"`:                           "\"\uFFFDx\"\n",
+		"\"a\xff\"":                           "a\uFFFD\n",
 		`{"name":"m","x":{"b":[1,"\udfff"]}}`: "\n  name: m\n  x:\n    b: [1, \"\uFFFD\"]\n",
 	} {
 		v, exact := readable([]byte(definition))
