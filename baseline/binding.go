@@ -41,9 +41,9 @@ func credential(t *target.Target) string {
 	if o := t.OAuth; o != nil {
 		client := o.ClientID
 		if client == "" {
-			client = o.ClientMetadataURL
+			client = shownURL(o.ClientMetadataURL)
 		}
-		sources = append(sources, "oauth:"+client+"@"+(&target.Target{Endpoint: o.Issuer}).Address())
+		sources = append(sources, "oauth:"+client+"@"+shownURL(o.Issuer))
 	}
 	if t.TLS.CertFile != "" {
 		sources = append(sources, "certificate:"+base(t.TLS.CertFile))
@@ -51,6 +51,9 @@ func credential(t *target.Target) string {
 	slices.Sort(sources)
 	return plain.Line(strings.Join(slices.Compact(sources), ", "), maxEndpoint)
 }
+
+// shownURL is a URL as that of a target is shown.
+func shownURL(raw string) string { return (&target.Target{Endpoint: raw}).Address() }
 
 // source names where s comes from, or is literal.
 func source(s target.Secret, literal string) string {

@@ -318,6 +318,11 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := Read(make([]byte, MaxBytes+1)); err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
 		t.Errorf("too large: %v", err)
 	}
+	for _, value := range []string{"1,", "1\n", "- - ", "? ? "} {
+		if _, err := Read([]byte(strings.Repeat(value, 5<<20))); err == nil || !strings.Contains(err.Error(), "more than 4194304 values") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
 	twice := strings.Replace(good, "version: 1\nbaselines:\n", "", 1)
 	if _, err := Read([]byte(good + strings.TrimPrefix(twice, header))); err == nil || !strings.Contains(err.Error(), `a second baseline of "search"`) {
 		t.Errorf("twice: %v", err)

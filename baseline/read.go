@@ -18,12 +18,19 @@ import (
 // MaxBytes is the largest lockfile that [Read] takes.
 const MaxBytes = 64 << 20
 
+// maxValues bounds how many values a lockfile has, of which each takes some 200
+// bytes while it is read.
+const maxValues = 4 << 20
+
 // Read reads a lockfile of at most [MaxBytes]. It recomputes every digest: what was
 // approved is the text that a person reviewed, so a definition that does not agree
 // with its digest is an error. Its errors say where in the file, and what to do.
 func Read(data []byte) (*Lockfile, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("the lockfile is larger than %d MiB", MaxBytes>>20)
+	}
+	if values(data) > maxValues {
+		return nil, fmt.Errorf("the lockfile has more than %d values", maxValues)
 	}
 	if err := conflict(data); err != nil {
 		return nil, err
@@ -67,6 +74,16 @@ func Read(data []byte) (*Lockfile, error) {
 		l.Baselines = append(l.Baselines, b)
 	}
 	return l, nil
+}
+
+// values is not less than the number of values in data, a key with its value
+// counted as one: each but the first follows one of these, in text or not.
+func values(data []byte) int {
+	n := 0
+	for _, mark := range []string{"\n", "\r", ",", "- ", "? "} {
+		n += bytes.Count(data, []byte(mark))
+	}
+	return n
 }
 
 // version looks at the version before anything else, since a newer one may have
