@@ -20,7 +20,7 @@ type rule struct {
 
 // ruleset is every rule, in the order of documentation.
 func ruleset() []rule {
-	return slices.Concat(unicodeRules(), structureRules(), encodedRules(), phraseRules())
+	return slices.Concat(unicodeRules(), nameRules(), structureRules(), encodedRules(), phraseRules())
 }
 
 // Rules returns every rule.
@@ -70,26 +70,30 @@ func newDispatch(rules []rule) *dispatch {
 	return d
 }
 
-// mask is the rules that may find something in s.
-func (d *dispatch) mask(s string) ruleMask {
-	mask, seen := d.look(s)
-	if seen&hasNonASCII != 0 {
-		if folded := fold(s); folded != s {
-			ofFolded, _ := d.look(folded)
-			mask = mask&^d.folded | ofFolded&d.folded
-		}
-	}
-	return mask
+// sight is what one look at a string tells.
+type sight struct {
+	mask   ruleMask // the rules that may find something in it
+	traits trait
 }
 
-func (d *dispatch) look(s string) (mask ruleMask, seen trait) {
-	seen = look(s, func(word string) { mask |= d.trigger(word) })
-	for _, t := range d.byTrait {
-		if t.traits&seen != 0 {
-			mask |= t.mask
+func (d *dispatch) sight(s string) sight {
+	of := d.look(s)
+	if of.traits&hasNonASCII != 0 {
+		if folded := fold(s); folded != s {
+			of.mask = of.mask&^d.folded | d.look(folded).mask&d.folded
 		}
 	}
-	return mask, seen
+	return of
+}
+
+func (d *dispatch) look(s string) (of sight) {
+	of.traits = look(s, func(word string) { of.mask |= d.trigger(word) })
+	for _, t := range d.byTrait {
+		if t.traits&of.traits != 0 {
+			of.mask |= t.mask
+		}
+	}
+	return of
 }
 
 func (d *dispatch) trigger(word string) ruleMask {

@@ -37,8 +37,8 @@ func scanItems(items []surface.Item, o Options) []Finding {
 	s := &scanner{
 		items: items, options: o,
 		dispatch:  newDispatch(ruleset()),
-		seen:      make(map[string]ruleMask, 1024),
-		seenNames: make(map[string]ruleMask, 256),
+		seen:      make(map[string]sight, 1024),
+		seenNames: make(map[string]sight, 256),
 	}
 	s.names = newNames(items, o.Neighbours)
 	whole := &item{Item: &surface.Item{}, scan: s}
@@ -63,7 +63,7 @@ type scanner struct {
 	// seen says which rules to try on a string, by its spelling in JSON, and
 	// seenNames on the name of a member: most of a large surface is the same few
 	// texts again and again.
-	seen, seenNames map[string]ruleMask
+	seen, seenNames map[string]sight
 
 	rule     *rule // the one that runs
 	findings []Finding
@@ -131,30 +131,30 @@ func (s *scanner) scanItem(of *surface.Item) {
 // may find something.
 func (it *item) visit(v rawjson.Value, key string, r role) {
 	raw := v.Raw()
-	mask, known := it.scan.seen[string(raw)]
-	if known && mask == 0 {
+	of, known := it.scan.seen[string(raw)]
+	if known && of.mask == 0 {
 		return
 	}
 	s, _ := v.Text()
 	if !known {
-		mask = it.scan.dispatch.mask(s)
+		of = it.scan.dispatch.sight(s)
 		if len(it.scan.seen) < maxSeen {
-			it.scan.seen[string(raw)] = mask
+			it.scan.seen[string(raw)] = of
 		}
 	}
-	it.try(mask, &text{s: s, role: r, key: key, item: it, scan: it.scan})
+	it.try(of.mask, &text{s: s, role: r, key: key, item: it, scan: it.scan, traits: of.traits})
 }
 
 // name tries the rules on the name of a member.
 func (it *item) name(s string) {
-	mask, known := it.scan.seenNames[s]
+	of, known := it.scan.seenNames[s]
 	if !known {
-		mask = it.scan.dispatch.mask(s)
+		of = it.scan.dispatch.sight(s)
 		if len(it.scan.seenNames) < maxSeen {
-			it.scan.seenNames[s] = mask
+			it.scan.seenNames[s] = of
 		}
 	}
-	it.try(mask, &text{s: s, role: roleKey, item: it, scan: it.scan})
+	it.try(of.mask, &text{s: s, role: roleKey, item: it, scan: it.scan, traits: of.traits})
 }
 
 func (it *item) try(mask ruleMask, t *text) {
@@ -167,6 +167,21 @@ func (it *item) try(mask ruleMask, t *text) {
 			r.text(t)
 		}
 	}
+}
+
+// maxReveals bounds how often what was hidden hides something again.
+const maxReveals = 3
+
+// reveal tries the rules on what t hides.
+func (t *text) reveal(payload string) {
+	if t.depth >= maxReveals {
+		return
+	}
+	running := t.scan.rule
+	of := t.scan.dispatch.sight(payload)
+	hidden := &text{s: payload, role: t.role, item: t.item, scan: t.scan, traits: of.traits, depth: t.depth + 1}
+	t.item.try(of.mask, hidden)
+	t.scan.rule = running
 }
 
 // parameters are the names of the properties at the root of the input schema, or
@@ -185,6 +200,14 @@ func (it *item) parameters() map[string]bool {
 		}
 	}
 	return it.params
+}
+
+// at reports at another place of the definition than the walk is.
+func (it *item) at(pointer string, report func()) {
+	walk := it.path
+	it.path = pathOf(pointer)
+	report()
+	it.path = walk
 }
 
 // hit is what a rule found.

@@ -14,6 +14,7 @@ type trait uint32
 const (
 	hasNonASCII trait = 1 << iota
 	hasControl        // C0 other than tab and line breaks, or DEL
+	hasBreak          // tab and line breaks
 	hasBlanks         // at least minBlanks blanks and line breaks in a row
 	hasAngle          // <
 	hasBracket        // [
@@ -42,8 +43,11 @@ type text struct {
 	item *item
 	scan *scanner
 
-	lower []word
-	fold  *text
+	traits trait
+	lower  []word
+	fold   *text
+	marks  []mark
+	depth  int // how often it was hidden in another text
 }
 
 // folded is the text as a reader takes it, see [fold]; often t itself.
@@ -51,7 +55,7 @@ func (t *text) folded() *text {
 	if t.fold == nil {
 		t.fold = t
 		if folded := fold(t.s); folded != t.s {
-			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan}
+			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan, traits: t.traits, depth: t.depth}
 			t.fold.fold = t.fold
 		}
 	}
@@ -165,8 +169,11 @@ func look(s string, word func(string)) trait {
 			eachWord(s[i:end], word)
 			i = end
 		case class&classBlank != 0:
-			end := i + 1
+			end := i
 			for end < len(s) && charClass[s[end]]&classBlank != 0 {
+				if s[end] != ' ' {
+					seen |= hasBreak
+				}
 				end++
 			}
 			if end-i >= minBlanks {

@@ -285,6 +285,16 @@ func (p *path) last() digest {
 	return p.digests[len(p.digests)-1]
 }
 
+// pathOf reads a pointer.
+func pathOf(pointer string) (p path) {
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		p.push(step{name: unescapePointer.Replace(token), isName: true})
+	}
+	return p
+}
+
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
 // maxPointer is where a pointer is cut, in bytes.
 const maxPointer = 1024
 
