@@ -10,43 +10,40 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"pgregory.net/rapid"
-
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
+// Source makes choices: IntN gives a number from 0 to n-1. A *rand.Rand is one, and
+// what draws from a property test.
+type Source interface{ IntN(n int) int }
+
 // Respell writes v with other white space, another order of members, other escapes
 // and other spellings of the same numbers. Members of the same name keep their order.
-func Respell(t *rapid.T, v rawjson.Value) []byte {
-	return []byte(speller{t}.value(v))
-}
+func Respell(s Source, v rawjson.Value) []byte { return []byte(speller{s}.value(v)) }
 
-type speller struct{ t *rapid.T }
+type speller struct{ Source }
 
-func (s speller) space() string {
-	return rapid.SampledFrom([]string{"", "", "", " ", "\n\t", "\r"}).Draw(s.t, "space")
-}
+func oneOf[T any](s Source, from ...T) T { return from[s.IntN(len(from))] }
+
+func (s speller) space() string { return oneOf(s, "", "", "", " ", "\n\t", "\r") }
 
 func (s speller) value(v rawjson.Value) string {
-	var parts []string
-	open, end := "", ""
 	switch v.Kind() {
 	case rawjson.String:
 		return s.text(string(v.Raw()))
 	case rawjson.Number:
 		return s.number(v.Lexeme())
 	case rawjson.Array:
-		open, end = "[", "]"
+		var parts []string
 		for _, e := range v.Elems() {
 			parts = append(parts, s.space()+s.value(e)+s.space())
 		}
+		return "[" + s.space() + strings.Join(parts, ",") + "]"
 	case rawjson.Object:
-		open, end = "{", "}"
-		parts = s.members(v)
+		return "{" + s.space() + strings.Join(s.members(v), ",") + "}"
 	default:
 		return string(v.Raw())
 	}
-	return open + s.space() + strings.Join(parts, ",") + end
 }
 
 // members shuffles names, then hands out the values of each in their order.
@@ -58,8 +55,9 @@ func (s speller) members(v rawjson.Value) []string {
 		names = append(names, name)
 		values[name] = append(values[name], member)
 	}
-	if len(names) > 1 {
-		names = rapid.Permutation(names).Draw(s.t, "order")
+	for i := range names {
+		j := i + s.IntN(len(names)-i)
+		names[i], names[j] = names[j], names[i]
 	}
 	parts := make([]string, len(names))
 	for i, name := range names {
@@ -79,7 +77,7 @@ func canonical(raw []byte) string {
 func (s speller) text(quoted string) string {
 	rest := canonical([]byte(quoted))
 	rest = rest[1 : len(rest)-1]
-	style := rapid.IntRange(0, 3).Draw(s.t, "escapes")
+	style := s.IntN(4)
 	var b strings.Builder
 	for rest != "" {
 		r, size := utf8.DecodeRuneInString(rest)
@@ -127,80 +125,17 @@ func (s speller) number(lexeme string) string {
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
 	power -= len(fraction)
-	zeros := rapid.IntRange(0, 3).Draw(s.t, "zeros")
+	zeros := s.IntN(4)
 	digits += strings.Repeat("0", zeros)
 	power -= zeros
-	point := rapid.IntRange(0, len(digits)).Draw(s.t, "point")
+	point := s.IntN(len(digits) + 1)
 	whole, fraction = cmp.Or(strings.TrimLeft(digits[:point], "0"), "0"), digits[point:]
 	power += len(fraction)
 	if fraction != "" {
 		fraction = "." + fraction
 	}
-	if power == 0 && rapid.Bool().Draw(s.t, "no exponent") {
+	if power == 0 && s.IntN(2) == 0 {
 		return sign + whole + fraction
 	}
-	return sign + whole + fraction + rapid.SampledFrom([]string{"e", "E"}).Draw(s.t, "e") + strconv.Itoa(power)
-}
-
-// Value makes any JSON: nested, with members of the same name, strings of every
-// kind of character and of what is none, numbers of any size.
-func Value() *rapid.Generator[[]byte] {
-	return rapid.Custom(func(t *rapid.T) []byte { return []byte(value(t, 4)) })
-}
-
-// Text makes a quoted JSON string.
-func Text() *rapid.Generator[string] {
-	unit := rapid.OneOf(
-		rapid.SampledFrom([]string{
-			"a", "b", "A", " ", "/", `\"`, `\\`, `\n`, `\u0000`, "\x7f", "é", "e\u0301", "\u200b", "\ue000", "\uffff", "😀", "\U000e0041",
-			`\ud83d\ude00`, `\ud800`, `\uDC00`, "\xff", "\xed\xa0\x80", "\xc0\x80",
-		}),
-		rapid.Custom(func(t *rapid.T) string {
-			quoted := rawjson.Quote([]byte(rapid.StringN(1, 1, -1).Draw(t, "rune")))
-			return string(quoted[1 : len(quoted)-1])
-		}),
-	)
-	return rapid.Custom(func(t *rapid.T) string {
-		return `"` + strings.Join(rapid.SliceOfN(unit, 0, 5).Draw(t, "units"), "") + `"`
-	})
-}
-
-// Number makes a JSON number.
-func Number() *rapid.Generator[string] {
-	return rapid.OneOf(
-		rapid.SampledFrom([]string{
-			"0", "-0", "1", "1.0", "0.1", "1e21", "9007199254740993", "18446744073709551616", "1e400", "-1e-400", "5e-324", "1e99999999999999999999",
-		}),
-		rapid.Custom(func(t *rapid.T) string { return strconv.Itoa(rapid.Int().Draw(t, "integer")) }),
-		rapid.Custom(func(t *rapid.T) string {
-			return strconv.FormatFloat(rapid.Float64().Draw(t, "float"), 'g', -1, 64)
-		}),
-	)
-}
-
-func value(t *rapid.T, levels int) string {
-	kinds := []string{"literal", "number", "string", "array", "object"}
-	if levels == 0 {
-		kinds = kinds[:3]
-	}
-	switch rapid.SampledFrom(kinds).Draw(t, "kind") {
-	case "number":
-		return Number().Draw(t, "number")
-	case "string":
-		return Text().Draw(t, "string")
-	case "array":
-		return "[" + strings.Join(several(t, func() string { return value(t, levels-1) }), ",") + "]"
-	case "object":
-		return "{" + strings.Join(several(t, func() string { return Text().Draw(t, "name") + ":" + value(t, levels-1) }), ",") + "}"
-	default:
-		return rapid.SampledFrom([]string{"null", "true", "false"}).Draw(t, "literal")
-	}
-}
-
-func several(t *rapid.T, draw func() string) []string {
-	all := make([]string, rapid.IntRange(0, 5).Draw(t, "count"))
-	for i := range all {
-		all[i] = draw()
-	}
-	return all
+	return sign + whole + fraction + oneOf(s, "e", "E") + strconv.Itoa(power)
 }
