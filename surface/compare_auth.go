@@ -1,0 +1,159 @@
+package surface
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+// auth compares the metadata of the login, document by document. A document that
+// after does not have was not looked at.
+func (d *differ) auth(before, after rawjson.Value) {
+	d.explained = true // what is for people only, and the order of sets, is no change
+	for _, document := range []struct {
+		name      string
+		malformed Class
+	}{{"issuer", AuthIssuer}, {"resource", AuthResource}} {
+		old, new := before.Get(document.name), after.Get(document.name)
+		if !new.Exists() || same(old, new) {
+			continue
+		}
+		d.at(document.name, func() {
+			switch {
+			case !old.Exists():
+				d.change(AuthMetadataChanged, old, new, "added")
+			case notObject(old) || notObject(new):
+				d.change(document.malformed, old, new, "changed: not an object")
+			default:
+				d.login(old, new)
+			}
+		})
+	}
+}
+
+// login compares two documents of RFC 9728 or RFC 8414.
+func (d *differ) login(before, after rawjson.Value) {
+	origins := originsIn(nil, before)
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() { d.loginMember(m, origins) })
+	}
+}
+
+func (d *differ) loginMember(m member, origins []string) {
+	coming := comingOr(m.before, m.after, "changed")
+	if isDisplay([]byte(m.name)) {
+		return
+	}
+	switch m.name {
+	case "resource":
+		d.location(m, AuthResource, "resource "+coming)
+	case "issuer":
+		d.location(m, AuthIssuer, "issuer "+coming)
+	case "authorization_servers":
+		d.location(m, AuthIssuer, "authorization servers "+coming)
+	case "scopes_supported":
+		d.change(AuthScopes, m.before, m.after, "scopes "+coming)
+	case "code_challenge_methods_supported":
+		if offersS256(m.before) && !offersS256(m.after) {
+			d.change(AuthS256Lost, m.before, m.after, "PKCE with S256 is no longer offered")
+		} else {
+			d.change(AuthMetadataChanged, m.before, m.after, "PKCE methods "+coming)
+		}
+	case "mtls_endpoint_aliases":
+		if m.after.Kind() != rawjson.Object {
+			d.change(AuthMetadataChanged, m.before, m.after, coming)
+			return
+		}
+		for _, alias := range d.members(m.before, m.after) {
+			d.at(alias.name, func() { d.endpoint(alias, origins) })
+		}
+	default:
+		d.endpoint(m, origins)
+	}
+}
+
+// location reports other URLs than before; a slash at their end is no difference.
+func (d *differ) location(m member, class Class, detail string) {
+	if !slices.Equal(locations(m.before), locations(m.after)) {
+		d.change(class, m.before, m.after, detail)
+	}
+}
+
+// locations gives one URL or a set of them, in a form that can be compared.
+func locations(v rawjson.Value) []string {
+	elems := v.Elems()
+	if v.Kind() != rawjson.Array && v.Exists() {
+		elems = []rawjson.Value{v}
+	}
+	var out []string
+	for _, e := range elems {
+		raw := string(e.Raw())
+		if text, ok := strings.CutSuffix(raw, `/"`); ok {
+			raw = text + `"`
+		}
+		out = append(out, raw)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func offersS256(v rawjson.Value) bool {
+	return slices.ContainsFunc(v.Elems(), func(e rawjson.Value) bool {
+		method, _ := e.Text()
+		return method == "S256"
+	})
+}
+
+// endpoint compares any other member: what a login is sent to has a host, which is
+// either that of before or, when the endpoint is new, one of the hosts of before.
+func (d *differ) endpoint(m member, origins []string) {
+	coming := comingOr(m.before, m.after, "changed")
+	if !isEndpoint(m.name) || !m.after.Exists() {
+		d.change(AuthMetadataChanged, m.before, m.after, coming)
+		return
+	}
+	if m.before.Exists() {
+		origins = []string{originOf(m.before)}
+	}
+	if slices.Contains(origins, originOf(m.after)) {
+		d.change(AuthMetadataChanged, m.before, m.after, "endpoint "+coming+", on a host that was approved")
+	} else {
+		d.change(AuthEndpointHost, m.before, m.after, "endpoint "+coming+", on another host")
+	}
+}
+
+func isEndpoint(name string) bool {
+	return strings.HasSuffix(name, "_endpoint") || strings.HasSuffix(name, "_uri")
+}
+
+// originsIn appends the origins of the issuer and of all endpoints.
+func originsIn(origins []string, document rawjson.Value) []string {
+	for name, v := range document.Members() {
+		switch {
+		case name == "mtls_endpoint_aliases":
+			origins = originsIn(origins, v)
+		case name == "issuer", isEndpoint(name) && !isDisplay([]byte(name)):
+			origins = append(origins, originOf(v))
+		}
+	}
+	return origins
+}
+
+// originOf gives scheme, host and port; of what is no URL, its bytes.
+func originOf(v rawjson.Value) string {
+	text, _ := v.Text()
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return string(v.Raw())
+	}
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return u.Scheme + "://" + host
+}

@@ -1,0 +1,140 @@
+package surface
+
+import (
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+)
+
+func (d *differ) server(before, after rawjson.Value) {
+	if notObject(before) || notObject(after) {
+		d.change(ServerIdentity, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() {
+			switch m.name {
+			case "name":
+				d.change(ServerIdentity, m.before, m.after, "name "+comingOr(m.before, m.after, "changed"))
+			case "version":
+				d.change(ServerVersion, m.before, m.after, "version "+comingOr(m.before, m.after, "changed"))
+			case "title", "description":
+				d.text(ServerText, m.before, m.after)
+			default:
+				d.change(ServerMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+			}
+		})
+	}
+}
+
+func (d *differ) capabilities(before, after rawjson.Value) {
+	if notObject(before) || notObject(after) {
+		d.change(CapabilitiesChanged, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() {
+			d.change(CapabilitiesChanged, m.before, m.after, "capability "+comingOr(m.before, m.after, "changed"))
+		})
+	}
+}
+
+// resource compares resources and resource templates.
+func (d *differ) resource(before, after rawjson.Value, text, meta Class) {
+	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
+		d.change(text, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() {
+			switch m.name {
+			case "uri", "uriTemplate", "name", "title", "description":
+				d.text(text, m.before, m.after)
+			case "_meta":
+				d.meta(m.before, m.after, meta, meta)
+			default:
+				d.change(meta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+			}
+		})
+	}
+}
+
+func (d *differ) prompt(before, after rawjson.Value) {
+	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
+		d.change(PromptText, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() {
+			switch m.name {
+			case "name", "title", "description":
+				d.text(PromptText, m.before, m.after)
+			case "arguments":
+				d.arguments(m)
+			case "_meta":
+				d.meta(m.before, m.after, PromptMeta, PromptMeta)
+			default:
+				d.change(PromptMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+			}
+		})
+	}
+}
+
+// arguments compares the arguments of a prompt by their names; their order does not
+// count. Pointers are those of after, or of before for one that was removed.
+func (d *differ) arguments(m member) {
+	for _, v := range []rawjson.Value{m.before, m.after} {
+		if v.Exists() && v.Kind() != rawjson.Array {
+			d.change(PromptArguments, m.before, m.after, "changed: not a list")
+			return
+		}
+	}
+	d.explained = true
+	p := pairing{before: numbered(m.before), after: numbered(m.after)}
+	p.by(func(v rawjson.Value) string { return string(v.Raw()) })
+	p.pairs = nil // equal
+	p.by(func(v rawjson.Value) string { return string(v.Get("name").Raw()) })
+	for _, pair := range p.pairs {
+		d.atIndex(pair.after, func() { d.argument(pair.before.value, pair.after.value) })
+	}
+	for _, gone := range p.before {
+		d.atIndex(gone, func() { d.change(PromptArguments, gone.value, rawjson.Value{}, "argument removed") })
+	}
+	for _, come := range p.after {
+		detail := "argument added, optional"
+		if required, _ := come.value.Get("required").Bool(); required {
+			detail = "argument added, required"
+		}
+		d.atIndex(come, func() { d.change(PromptArguments, rawjson.Value{}, come.value, detail) })
+	}
+}
+
+func (d *differ) argument(before, after rawjson.Value) {
+	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
+		d.change(PromptArguments, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() {
+			switch m.name {
+			case "name", "title", "description":
+				d.text(PromptText, m.before, m.after)
+			case "required":
+				d.requiredArgument(m)
+			default:
+				d.change(PromptMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+			}
+		})
+	}
+}
+
+func (d *differ) requiredArgument(m member) {
+	was, okBefore := m.before.Bool()
+	is, okAfter := m.after.Bool()
+	switch {
+	case m.before.Exists() && !okBefore, m.after.Exists() && !okAfter:
+		d.change(PromptArguments, m.before, m.after, "required changed: not a boolean")
+	case is && !was:
+		d.change(PromptArguments, m.before, m.after, "became required")
+	case was && !is:
+		d.change(PromptArguments, m.before, m.after, "no longer required")
+	}
+}
