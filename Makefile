@@ -88,6 +88,11 @@ bench: ## Compare a check with bare net/http and the Go SDK, then run all benchm
 	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot)$$' ./test/bench | grep -Ev '^(===|---|PASS)'
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
+.PHONY: corpus
+corpus: ## Measure lint and drift on a folder of tool lists (CORPUS=DIR)
+	@[[ -n "$(CORPUS)" ]] || { echo "name a folder: make corpus CORPUS=DIR"; exit 2; }
+	@$(GO) run ./test/corpus "$(CORPUS)"
+
 .PHONY: soak
 soak: FUZZTIME ?= 10m
 soak: test-deps ## Run leak tests at full size, then each fuzz target for long (FUZZTIME=10m)
