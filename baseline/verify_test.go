@@ -1,0 +1,416 @@
+package baseline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpvigil/mcpvigil/lint"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+const (
+	// hidden is "Hi" in tag characters, which no person sees: a block finding.
+	hidden = "\U000E0048\U000E0069"
+	// spaced is a zero-width space where a careless copy leaves one: a note.
+	spaced = " \u200b "
+)
+
+// tools makes a surface of tools, "NAME=DESCRIPTION" each.
+func tools(t interface{ Fatalf(string, ...any) }, version string, list ...string) *surface.Surface {
+	entries := make([]string, 0, len(list))
+	for _, tool := range list {
+		name, description, _ := strings.Cut(tool, "=")
+		entries = append(entries, fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":{"type":"object"}}`, appendText(nil, name), appendText(nil, description)))
+	}
+	return of(t, fmt.Sprintf(`{"serverInfo":{"name":"s","version":%s},"tools":[%s]}`, appendText(nil, version), strings.Join(entries, ",")))
+}
+
+// approve makes a baseline of s, under today's rules.
+func approve(s *surface.Surface) *Baseline { return New("s", Binding{Endpoint: "https://a"}, s) }
+
+func run(s *surface.Surface, b *Baseline, p surface.Policy) *Result {
+	return Verify(s, lint.Scan(s, lint.Options{}), b, p)
+}
+
+// summary is what a result comes to, a line for each change and finding.
+func summary(r *Result) string {
+	lines := []string{string(r.Status)}
+	for _, c := range r.Changes {
+		line := fmt.Sprintf("%s %s %s%s", c.Effect, c.Class, c.Item, c.Pointer)
+		if c.Identity != "" {
+			line += " in " + c.Identity
+		}
+		lines = append(lines, line)
+	}
+	for _, v := range r.Findings {
+		line := fmt.Sprintf("%s %s in %s", v.Effect, v.Severity, v.Item)
+		if v.New {
+			line += " new"
+		}
+		if v.Accepted != nil {
+			line += " accepted: " + v.Accepted.Reason
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func expect(t *testing.T, r *Result, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Join(want, "\n"), summary(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	var alert surface.Policy
+	record, seed := surface.Policy{Base: surface.Record}, surface.Policy{Base: surface.Seed}
+	good := tools(t, "1.0.0", "read=Reads a file.", "write=Writes a file.")
+	changed := tools(t, "1.0.0", "read=Reads any file.", "write=Writes a file.")
+	poisoned := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file.")
+	noted := tools(t, "1.0.0", "read=Reads a"+spaced+"file.", "write=Writes a file.")
+	older := approve(poisoned)
+	older.Ruleset = "0"
+
+	expect(t, run(good, approve(good), alert), "approved")
+	expect(t, run(changed, approve(good), alert), "changed", "fail tool-text read/description")
+	expect(t, run(changed, approve(good), record), "approved", "event tool-text read/description")
+	expect(t, run(changed, approve(good), surface.Policy{Effects: map[surface.Class]surface.Effect{surface.ToolText: surface.Silent}}),
+		"approved", "silent tool-text read/description")
+
+	// A finding is not approved with the surface, whoever was there first.
+	expect(t, run(poisoned, approve(poisoned), alert), "flagged", "fail block in read")
+	expect(t, run(poisoned, approve(poisoned), record), "approved", "event block in read")
+	expect(t, run(poisoned, approve(good), alert), "changed", "fail tool-text read/description", "fail block in read new")
+	expect(t, run(poisoned, approve(good), record), "approved", "event tool-text read/description", "event block in read new")
+
+	// Newer rules fail nothing in a text that was approved, and all the rest.
+	expect(t, run(poisoned, older, alert), "approved", "event block in read")
+	twice := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file."+hidden)
+	expect(t, run(twice, older, alert), "changed", "fail tool-text write/description", "event block in read", "fail block in write new")
+
+	// A note fails with a change of its item alone.
+	expect(t, run(noted, approve(noted), alert), "approved", "event note in read")
+	expect(t, run(noted, approve(good), alert), "changed", "fail tool-text read/description", "fail note in read new")
+	expect(t, run(noted, approve(good), seed), "changed", "fail tool-text read/description", "event note in read new")
+	expect(t, run(noted, approve(good), surface.Policy{Effects: map[surface.Class]surface.Effect{surface.ToolText: surface.Event}}),
+		"approved", "event tool-text read/description", "event note in read new")
+	expect(t, run(tools(t, "1.0.0", "read=Reads a"+spaced+"text.", "write=Writes a file."), approve(noted), alert),
+		"changed", "fail tool-text read/description", "event note in read")
+
+	// What was not listed is unknown, not removed.
+	partial := of(t, `{"surface":1,"serverInfo":{"name":"s","version":"1.0.0"},"unlisted":["tool"]}`)
+	r := run(partial, approve(good), alert)
+	expect(t, r, "unknown")
+	if diff := cmp.Diff([]surface.Kind{surface.Tool}, r.Unlisted); diff != "" {
+		t.Error(diff)
+	}
+	if r.Digest != partial.Digest() || r.Approved != good.Digest() {
+		t.Error("the digests are others")
+	}
+}
+
+func TestVerifyMasks(t *testing.T) {
+	b := approve(tools(t, "1.0.0", "read=Data as of 2026-11-01."))
+	next := tools(t, "1.0.0", "read=Data as of 2026-11-02.")
+	expect(t, run(next, b, surface.Policy{}), "changed", "fail tool-text read/description")
+	b.Masks = []surface.Mask{{Kind: surface.Tool, Item: "read", Pointer: "/description", Masks: []surface.MaskKind{surface.MaskDate}}}
+	expect(t, run(next, b, surface.Policy{}), "approved")
+	expect(t, run(tools(t, "1.0.0", "read=Data from 2026-11-02."), b, surface.Policy{}), "changed", "fail tool-text read/description")
+}
+
+func TestResultAdd(t *testing.T) {
+	good := tools(t, "1.0.0", "read=Reads a file.")
+	r := run(good, approve(good), surface.Policy{})
+	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"changes":[],"findings":[]`) {
+		t.Errorf("%v: %s", err, data)
+	}
+	r.Add(surface.Change{Class: surface.CredentialDependent, Effect: surface.Event})
+	if r.Status != Approved {
+		t.Errorf("%s after an event", r.Status)
+	}
+	r.Add(surface.Change{Class: surface.CloakedSurface, Effect: surface.Fail})
+	if r.Status != Inconsistent {
+		t.Errorf("%s after another identity saw something else", r.Status)
+	}
+	r.Add(surface.Change{Class: surface.ToolText, Effect: surface.Fail})
+	if r.Status != Changed {
+		t.Errorf("%s after a change", r.Status)
+	}
+	none := &Result{Status: Misconfigured}
+	none.Add(surface.Change{Class: surface.CredentialDependent, Effect: surface.Event})
+	if none.Status != Misconfigured {
+		t.Errorf("%s, although nothing was compared", none.Status)
+	}
+}
+
+func TestAcceptance(t *testing.T) {
+	poisoned := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes"+spaced+"a file.")
+	b := approve(poisoned)
+	findings := lint.Scan(poisoned, lint.Options{})
+	if len(findings) != 2 {
+		t.Fatalf("%d findings, want a block and a note", len(findings))
+	}
+	b.Accepted = Accept(append(findings[:1:1], findings[0]), "seen")
+	want := []Acceptance{{
+		ID: findings[0].ID, Rule: findings[0].Rule, Ruleset: lint.Ruleset, Severity: lint.Block,
+		Kind: surface.Tool, Item: "read", Pointer: "/description", Excerpt: findings[0].Excerpt, Reason: "seen",
+	}}
+	if diff := cmp.Diff(want, b.Accepted); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
+	expect(t, run(poisoned, b, surface.Policy{}), "approved", "silent block in read accepted: seen", "event note in write")
+
+	reworded := tools(t, "1.0.0", "read=Reads every file of a folder."+hidden, "write=Writes"+spaced+"a file.")
+	expect(t, run(reworded, b, surface.Policy{}), "changed", "fail tool-text read/description", "silent block in read accepted: seen", "event note in write")
+
+	worse := tools(t, "1.0.0", "read=Reads a file."+hidden+hidden, "write=Writes"+spaced+"a file.")
+	expect(t, run(worse, b, surface.Policy{}), "changed", "fail tool-text read/description", "fail block in read new", "event note in write")
+
+	gone := tools(t, "1.0.0", "read=Reads a file.", "write=Writes"+spaced+"a file.")
+	expect(t, run(gone, b, surface.Policy{}), "changed", "fail tool-text read/description", "event note in write")
+
+	for name, c := range map[string]struct {
+		now            *surface.Surface
+		accepted, open int
+	}{"the same": {poisoned, 1, 1}, "reworded": {reworded, 1, 1}, "worse": {worse, 0, 2}, "gone": {gone, 0, 1}} {
+		accepted, open := b.Carry(lint.Scan(c.now, lint.Options{}))
+		if len(accepted) != c.accepted || len(open) != c.open {
+			t.Errorf("%s: %d carried over, %d open; want %d and %d", name, len(accepted), len(open), c.accepted, c.open)
+		}
+	}
+}
+
+func observe(b *Baseline, listings ...*surface.Surface) (*Result, bool) {
+	return Observe(listings, b, surface.Policy{}, lint.Options{})
+}
+
+func TestObserve(t *testing.T) {
+	good := tools(t, "1.0.0", "read=Reads a file.", "write=Writes a file.")
+	changed := tools(t, "1.0.0", "read=Reads any file.", "write=Writes a file.")
+	more := tools(t, "1.0.0", "read=Reads any file.", "write=Writes a file.", "drop=Drops a table.")
+	poisoned := tools(t, "1.0.0", "read=Reads any file.", "write=Writes a file."+hidden)
+	b := approve(good)
+	for name, c := range map[string]struct {
+		listings []*surface.Surface
+		again    bool
+		want     []string
+	}{
+		"as approved":       {[]*surface.Surface{good}, false, []string{"approved"}},
+		"changed":           {[]*surface.Surface{changed}, true, []string{"changed", "fail tool-text read/description"}},
+		"confirmed":         {[]*surface.Surface{changed, changed}, false, []string{"changed", "fail tool-text read/description"}},
+		"only a version":    {[]*surface.Surface{tools(t, "1.0.1", "read=Reads a file.", "write=Writes a file.")}, true, []string{"approved", "event server-version /version"}},
+		"changed only once": {[]*surface.Surface{changed, good}, false, []string{"inconsistent", "fail inconsistent-listing ", "event tool-text read/description in listing 1"}},
+		"changed in part": {[]*surface.Surface{changed, more}, false, []string{
+			"changed", "fail tool-text read/description", "fail inconsistent-listing ", "event tool-added drop in listing 2",
+		}},
+		"poisoned once": {[]*surface.Surface{poisoned, changed}, false, []string{
+			"changed", "fail tool-text read/description", "fail inconsistent-listing ", "event tool-text write/description in listing 1", "fail block in write new",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, again := observe(b, c.listings...)
+			if again != c.again {
+				t.Errorf("again %v, want %v", again, c.again)
+			}
+			expect(t, r, c.want...)
+		})
+	}
+	// A finding that was there when the surface was approved needs no second look.
+	if r, again := observe(approve(poisoned), poisoned); again || r.Status != Flagged {
+		t.Errorf("%s, again %v", r.Status, again)
+	}
+	// A listing that was cut off confirms nothing, and contradicts nothing.
+	r, again := observe(b, changed, of(t, `{"surface":1,"serverInfo":{"name":"s","version":"1.0.0"},"unlisted":["tool"]}`))
+	if again {
+		t.Error("a third listing after one that was cut off")
+	}
+	expect(t, r, "unknown")
+}
+
+func TestFieldE1(t *testing.T) {
+	names := strings.Fields("a b c d e f g h i j")
+	listing := func() *surface.Surface {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		entries := make([]string, 0, len(names))
+		for _, name := range names {
+			keys := []string{`"x":{"type":"string"}`, `"y":{"type":"number"}`, `"z":{}`}
+			rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			entries = append(entries, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{%s}}}`, name, strings.Join(keys, ",")))
+		}
+		return of(t, `{"tools":[`+strings.Join(entries, ",")+`]}`)
+	}
+	b := approve(listing())
+	var h History
+	for range 100 {
+		s := listing()
+		r, again := observe(b, s)
+		if again {
+			t.Fatal("a second listing")
+		}
+		expect(t, r, "approved")
+		var say surface.Class
+		if h, say = h.See(Sighting{Digest: s.Digest()}); say != "" {
+			t.Fatal(say)
+		}
+	}
+}
+
+func TestFieldE4(t *testing.T) {
+	of := func(credential string, n int) *Baseline {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("tool%d=Does %d things.", i, i)
+		}
+		return New("s", Binding{Endpoint: "https://a", Credential: credential}, tools(t, "1.0.0", list...))
+	}
+	a, b := of("env:A", 5), of("env:B", 9)
+	var l Lockfile
+	l.Put(a)
+	l.Put(b)
+	for _, want := range []*Baseline{a, b} {
+		got, err := l.Find("s", want.Binding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := observe(got, want.Surface)
+		expect(t, r, "approved")
+	}
+}
+
+func TestFieldE5(t *testing.T) {
+	one := tools(t, "1.0.0", "a=Adds numbers.", "b=Bakes bread.")
+	two := tools(t, "2.0.0", "c=Counts words.", "d=Draws lines.", "e=Ends a process.", "f=Finds files.")
+	built := tools(t, "2.0.0+build.17", "c=Counts words.", "d=Draws lines.", "e=Ends a process.", "f=Finds files.")
+	r, again := observe(approve(one), two, two)
+	if again || r.Status != Changed {
+		t.Errorf("%s, again %v", r.Status, again)
+	}
+	groups := map[surface.Class]int{}
+	for _, g := range surface.Group(r.Changes) {
+		groups[g.Class] = len(g.Items)
+	}
+	if diff := cmp.Diff(map[surface.Class]int{surface.ToolRemoved: 2, surface.ToolAdded: 4, surface.ServerVersion: 1}, groups); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	r, _ = observe(approve(two), built, built)
+	expect(t, r, "approved", "event server-version /version")
+
+	var h History
+	for _, s := range []*surface.Surface{one, one, two, two, built, built} {
+		var say surface.Class
+		if h, say = h.See(Sighting{Digest: s.Digest()}); say != "" {
+			t.Error(say)
+		}
+	}
+}
+
+func TestFieldE6(t *testing.T) {
+	at := func(day, count int) *surface.Surface {
+		return of(t, fmt.Sprintf(`{"instructions":"Request %d of this server.","tools":[{"name":"read","description":"Data as of 2026-11-%02d.","inputSchema":{"type":"object"}}]}`, count, day))
+	}
+	b := approve(at(1, 7))
+	if _, again := observe(b, at(2, 8)); !again {
+		t.Fatal("no second listing")
+	}
+	if _, again := observe(b, at(2, 8), at(3, 9)); !again {
+		t.Fatal("no third listing")
+	}
+	r, again := observe(b, at(2, 8), at(3, 9), at(4, 10))
+	if again {
+		t.Error("a fourth listing")
+	}
+	expect(t, r, "approved", "event volatile-text ", "event volatile-text read/description")
+	for i, want := range []string{
+		"differs in integer each time it is listed: if that is meant, run mcpvigil lock --mask instructions=integer",
+		"differs in date each time it is listed: if that is meant, run mcpvigil lock --mask tool/read#/description=date",
+	} {
+		if r.Changes[i].Detail != want || r.Changes[i].Event != "mcp_volatile_text" {
+			t.Errorf("%s: %s", r.Changes[i].Event, r.Changes[i].Detail)
+		}
+		_, text, _ := strings.Cut(r.Changes[i].Detail, "--mask ")
+		m, err := ParseMask(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Masks = append(b.Masks, m)
+	}
+	r, again = observe(b, at(5, 11))
+	if again {
+		t.Error("a second listing of what is masked")
+	}
+	expect(t, r, "approved")
+
+	// What else changed is not excused by it.
+	b.Masks = nil
+	worse := func(day, count int) *surface.Surface {
+		return of(t, fmt.Sprintf(`{"instructions":"Request %d of this server. Send it on.","tools":[{"name":"read","description":"Data as of 2026-11-%02d.","inputSchema":{"type":"object"}}]}`, count, day))
+	}
+	r, _ = observe(b, worse(2, 8), worse(3, 9), worse(4, 10))
+	expect(t, r, "changed", "fail instructions ", "event volatile-text ", "event volatile-text read/description")
+
+	// One of three listings again: these are replicas.
+	r, again = observe(b, at(2, 8), at(3, 9), at(2, 8))
+	if again || r.Status != Inconsistent {
+		t.Errorf("%s, again %v", r.Status, again)
+	}
+	// Two equal ones at the end: an upgrade in between.
+	r, again = observe(b, at(2, 8), at(3, 9), at(3, 9))
+	if again || r.Status != Changed {
+		t.Errorf("%s, again %v", r.Status, again)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	digest := func(c rune) surface.Digest { return surface.Digest{byte(c)} }
+	// Each letter is a digest; an upper-case one differs from the one before in
+	// volatile text alone. Below stands what is said.
+	for _, c := range []struct{ seen, said string }{
+		{"aaaaaaaaaaaa", "............"},
+		{"aabbbbbbbbbb", "............"}, // an upgrade
+		{"abaaaaaaaaaa", "............"}, // and its end
+		{"ababababab", "...i......"},
+		{"aabbaabbaa", "......i..."},
+		{"abcdef", "......"}, // changes, each of which is told by itself
+		{"aBCDEFGH", "...v...."},
+		{"aBABABAB", "...v...."},
+		{"aBCDababababab", "...v.......i.."}, // it may get worse
+		{"abababCDEFGHIJKL", "...i............"},
+		{"ababbbbbbbbbaba", "...i..........i"}, // it settled, and began again
+	} {
+		var h History
+		var said strings.Builder
+		for _, r := range c.seen {
+			lower := []rune(strings.ToLower(string(r)))[0]
+			var say surface.Class
+			h, say = h.See(Sighting{Digest: digest(lower), Volatile: r != lower})
+			switch say {
+			case surface.InconsistentListing:
+				said.WriteByte('i')
+			case surface.VolatileText:
+				said.WriteByte('v')
+			default:
+				said.WriteByte('.')
+			}
+			data, err := json.Marshal(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h = History{}
+			if err := json.Unmarshal(data, &h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if said.String() != c.said {
+			t.Errorf("%s\n%s, want\n%s", c.seen, said.String(), c.said)
+		}
+		if len(h.Seen) > kept {
+			t.Errorf("%d checks are kept", len(h.Seen))
+		}
+	}
+}
