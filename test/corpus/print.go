@@ -231,7 +231,7 @@ func (t *table) print(w io.Writer) {
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
-	tw.Flush()
+	_ = tw.Flush() // w keeps its error, which run looks at
 	if t.more > 0 {
 		fmt.Fprintf(w, "and %d more\n", t.more)
 	}
