@@ -77,3 +77,13 @@ func secrecy(path string) int {
 	}
 	return degree
 }
+
+// pathWords are words of the paths, one of which stands in each.
+func pathWords() []string {
+	return []string{
+		"id", "authorized", "gnupg", "pgpass", "my", "netrc", "git", "htpasswd", "bash", "zsh", "python", "mysql", "psql",
+		"node", "vault", "wallet", "logins", "key4", "cookies", "keychain", "claude", "mcp", "env", "envrc", "npmrc",
+		"pypirc", "dockercfg", "kube", "ssh", "aws", "azure", "cursor", "codeium", "gemini", "codex", "continue",
+		"windsurf", "shadow", "sudoers", "passwd", "environ", "gh", "gcloud", "docker", "secrets", "keystore", "keychains",
+	}
+}

@@ -26,9 +26,8 @@ const (
 // formTarget is where data can be sent to.
 const formTarget = formEmail | formURL | formHost | formPhone
 
-// token is a word, or something told by its form, of a text. Letter case, quotes,
-// emphasis, invisible characters inside of words and the kind of apostrophe are
-// folded away; the offsets are those of the text as it is.
+// token is a word, or something told by its form, of a folded text. Letter case,
+// quotes, emphasis and apostrophes are left out of it.
 type token struct {
 	start, end int32
 	word       int32 // in the vocabulary; 0 for a word that no rule knows
@@ -64,14 +63,34 @@ type tokenizer struct {
 func (v vocabulary) tokens(text string, into []token) []token {
 	t := tokenizer{words: v, text: text, tokens: into, opens: true, line: true}
 	for at := 0; at < len(text); {
-		if end := t.chunk(at); end > at {
-			t.split(at, end)
-			at = end
+		next := t.run(at)
+		if next == at {
+			at += t.separator(at)
 			continue
 		}
-		at += t.separator(at)
+		// What ends a sentence or a clause is no part of the word before.
+		end := next
+		for end > at && strings.IndexByte(".,:;!?-/", text[end-1]) >= 0 {
+			end--
+		}
+		t.split(at, end)
+		if !abbreviation(text[at:end]) {
+			for ; end < next; end++ {
+				t.separator(end)
+			}
+		}
+		at = next
 	}
 	return t.tokens
+}
+
+// abbreviation reports words whose full stop ends no sentence.
+func abbreviation(s string) bool {
+	switch s {
+	case "e.g", "i.e", "E.g", "I.e", "eg", "ie", "vs", "cf":
+		return true
+	}
+	return false
 }
 
 // separator passes over one character that belongs to no chunk, and notes what it
@@ -91,7 +110,7 @@ func (t *tokenizer) separator(at int) int {
 		t.quoted = true
 		return 1
 	case c < utf8.RuneSelf:
-		t.quoted = t.quoted && c == '('
+		t.quoted = false
 		return 1
 	}
 	r, size := utf8.DecodeRuneInString(t.text[at:])
@@ -123,9 +142,9 @@ func (t *tokenizer) paragraph(at int) bool {
 	return len(digits) < len(rest) && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
 }
 
-// chunk finds the end of the run of characters at that holds words, an address or a
-// path; it is at itself where there is none.
-func (t *tokenizer) chunk(at int) int {
+// run finds the end of the characters at that words, addresses and paths are made
+// of.
+func (t *tokenizer) run(at int) int {
 	i := at
 	for i < len(t.text) {
 		c := t.text[i]
@@ -137,21 +156,12 @@ func (t *tokenizer) chunk(at int) int {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(t.text[i:])
-		if !wordRune(r) && !unseen(r) && (!apostrophe(r) || i == at) {
+		if !tokenRune(r) && (!apostrophe(r) || !t.letterAt(i+size)) {
 			break
 		}
 		i += size
 	}
-	end := i
-	// What ends a sentence, or a clause, is no part of the chunk.
-	for end > at && strings.IndexByte(".,:;!?-/", t.text[end-1]) >= 0 {
-		end--
-	}
-	if end == at && i > at && strings.Trim(t.text[at:i], "./") == "" && i-at > 1 {
-		// Dots and slashes alone: "…" and "//" separate and say nothing.
-		return at
-	}
-	return end
+	return i
 }
 
 // inChunk tells the ASCII characters of words, addresses and paths.
@@ -174,7 +184,10 @@ func (t *tokenizer) letterAt(at int) bool {
 // split adds the tokens of a chunk: one, if it has a form of its own, or its words.
 func (t *tokenizer) split(start, end int) {
 	chunk := t.text[start:end]
-	if strings.ContainsAny(chunk, "@/\\~.+") {
+	if chunk == "" {
+		return
+	}
+	if strings.ContainsAny(chunk, "@/\\~.+") || strings.HasPrefix(chunk, "id_") {
 		if f := special(chunk); f != 0 {
 			t.add(start, end, 0, f)
 			return
@@ -209,15 +222,12 @@ func (t *tokenizer) addWord(at, end int) int {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(t.text[i:])
 		}
-		if unseen(r) || apostrophe(r) {
+		if apostrophe(r) {
 			if i == at {
 				break
 			}
 			i += size
 			continue
-		}
-		if '！' <= r && r <= '～' {
-			r -= '！' - '!' // full width
 		}
 		switch {
 		case 'a' <= r && r <= 'z':
@@ -230,7 +240,7 @@ func (t *tokenizer) addWord(at, end int) int {
 			digits = true
 		case r == '_':
 			other = true
-		case r < utf8.RuneSelf || !wordRune(r):
+		case r < utf8.RuneSelf || !tokenRune(r):
 			size = 0
 		default:
 			lower = true
@@ -281,23 +291,11 @@ func (t *tokenizer) add(start, end int, word int32, f form) {
 	t.opens, t.line, t.quoted = false, false, false
 }
 
-func wordRune(r rune) bool {
+func tokenRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
 func apostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' || r == '‘' }
-
-// unseen reports the characters that split a word for a machine and not for a
-// reader. What they are is for the rules of hidden characters; here they must only
-// not hide a phrase.
-func unseen(r rune) bool {
-	if r < 0xAD {
-		return false
-	}
-	return r == 0xAD || r == 0x34F || r == 0xFEFF || 0x180B <= r && r <= 0x180F ||
-		0x200B <= r && r <= 0x200F || 0x202A <= r && r <= 0x202E || 0x2060 <= r && r <= 0x206F ||
-		0xFE00 <= r && r <= 0xFE0F || 0xE0000 <= r && r <= 0xE0FFF
-}
 
 // identifier reports letters, digits, underscores and hyphens with a letter first.
 func identifier(s string) bool {

@@ -1,0 +1,286 @@
+package lint
+
+import "strings"
+
+// exfilled finds addresses that something is sent to: by order, not by a person.
+func (r *reader) exfilled(t *text) {
+	r.read(t)
+	b := r.book
+	for i := range r.tokens {
+		k := &r.tokens[i]
+		if k.form&formTarget == 0 || !reachable(t.s, k) || b.quotedAt(r.tokens, i) {
+			continue
+		}
+		verb := r.sender(i)
+		if verb < 0 || b.negated(r.tokens, verb) {
+			continue
+		}
+		always := b.before(r.tokens, i, 120, "always") || b.after(r.tokens, i, 60, "always")
+		goods := b.between(r.tokens, verb, i, "goods")
+		severity := Severity("")
+		switch {
+		case always && (!sample(t.s[k.start:k.end]) || goods):
+			severity = Block
+		case always, goods, k.form&(formEmail|formPhone) != 0 && b.is(r.tokens[verb], "divert"):
+			severity = Note
+		}
+		if severity == "" {
+			continue
+		}
+		start := min(r.tokens[verb].start, k.start)
+		end := max(r.tokens[verb].end, k.end)
+		t.found(severity, int(start), int(end), "tells a model to send something to an address that the text names")
+	}
+}
+
+// reachable leaves out the addresses that nothing can be sent to, and the links of
+// Markdown, which are for reading.
+func reachable(s string, k *token) bool {
+	if k.form&formURL == 0 {
+		return true
+	}
+	if strings.HasSuffix(s[:k.start], "](") {
+		return false
+	}
+	scheme, _, _ := strings.Cut(lowerASCII(s[k.start:k.end]), "://")
+	switch scheme {
+	case "http", "https", "ftp", "ftps", "ws", "wss", "sftp", "smtp":
+		return true
+	}
+	return false
+}
+
+// sender is the verb that sends to the target at token i, or -1. It stands before
+// the target, with a word of direction next to the target.
+func (r *reader) sender(i int) int {
+	b := r.book
+	toward := false
+	for n := i - 1; n >= 0 && n >= i-14 && !r.tokens[n+1].opens; n-- {
+		if i-n <= 7 && b.is(r.tokens[n], "toward") {
+			toward = true
+		}
+		if i-n <= 3 && b.is(r.tokens[n], "docs") {
+			return -1
+		}
+		if b.is(r.tokens[n], "send") && (toward || i-n == 1 && r.tokens[i].form&(formEmail|formPhone) != 0) {
+			return n
+		}
+	}
+	return -1
+}
+
+// sample reports a name that RFC 2606 and RFC 6761 reserve, as documentation uses.
+func sample(address string) bool {
+	host := lowerASCII(address)
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	} else if _, rest, ok := strings.Cut(host, "://"); ok {
+		host = rest
+	}
+	host, _, _ = strings.Cut(host, "/")
+	host, _, _ = strings.Cut(host, ":")
+	host = strings.TrimRight(host, ".")
+	for _, name := range []string{"example.com", "example.org", "example.net", "localhost"} {
+		if host == name || strings.HasSuffix(host, "."+name) {
+			return true
+		}
+	}
+	for _, suffix := range []string{".test", ".invalid", ".localhost"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(host, "127.") || host == "acme.com" || host == "domain.com" || host == "email.com"
+}
+
+// crossed finds texts that steer the use of a tool which this server does not have.
+func (r *reader) crossed(t *text) {
+	r.report(t, "cross_tool", "changes how other tools behave or whom they reach")
+	for i := range r.tokens {
+		name, ok := r.foreign(t, i)
+		if !ok || r.book.quotedAt(r.tokens, i) {
+			continue
+		}
+		from, until := r.occasion(i)
+		if from < 0 {
+			continue
+		}
+		severity := r.steering(until)
+		if severity == Note && r.tokens[i].form&formIdent == 0 {
+			severity = "" // a plain word before "tool" is too often no name
+		}
+		victim := t.scan.names.server[name]
+		if severity == Note && victim != "" {
+			severity = Block
+		}
+		if severity == "" {
+			continue
+		}
+		message := "tells a model what to do when it uses a tool of another server"
+		if victim != "" {
+			message = "tells a model what to do when it uses a tool of another server that is watched"
+		}
+		t.found(severity, int(r.tokens[from].start), int(r.tokens[i].end), message)
+	}
+}
+
+// foreign reports whether token i may be the name of a tool that is not of this
+// server, nor anything else of it that has a name.
+func (r *reader) foreign(t *text, i int) (name string, ok bool) {
+	k := &r.tokens[i]
+	if k.form&formWord == 0 || k.form&formNumber != 0 {
+		return "", false
+	}
+	name = t.s[k.start:k.end]
+	_, neighbour := t.scan.names.server[name]
+	named := k.form&formIdent != 0 && !dotted(t.s, k) || neighbour
+	if !named {
+		// A plain word, with "tool" after it.
+		if k.word != 0 || i+1 >= len(r.tokens) || r.tokens[i+1].opens || !r.book.is(r.tokens[i+1], "tool") {
+			return "", false
+		}
+	}
+	if t.scan.names.own[name] || t.item.parameters()[name] || r.related(t, name) {
+		return "", false
+	}
+	if i+1 < len(r.tokens) && !r.tokens[i+1].opens && r.book.is(r.tokens[i+1], "field") ||
+		i > 0 && !k.opens && r.book.is(r.tokens[i-1], "field") {
+		return "", false
+	}
+	return name, true
+}
+
+// dotted reports a part of a longer name, as in result.nextToken.
+func dotted(s string, k *token) bool {
+	start, end := int(k.start), int(k.end)
+	return start > 0 && s[start-1] == '.' || end+1 < len(s) && s[end] == '.' && s[end+1] > ' '
+}
+
+// related reports a name that is a part of one of the server's own names, as people
+// shorten them, or the other way round.
+func (r *reader) related(t *text, name string) bool {
+	name = lowerASCII(name)
+	for own := range t.scan.names.own {
+		own = lowerASCII(own)
+		if strings.Contains(own, name) || len(own) > 3 && strings.Contains(name, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// occasion reports whether token i names a tool whose use is the occasion for what
+// the text asks: where that begins, and the last token of it.
+func (r *reader) occasion(i int) (from, until int) {
+	b := r.book
+	from, until = -1, i
+	for n := i - 1; n >= 0 && n >= i-6 && !r.tokens[n+1].opens; n-- {
+		if b.is(r.tokens[n], "occasion") {
+			from = n
+			break
+		}
+	}
+	if from < 0 {
+		return -1, i
+	}
+	used := b.between(r.tokens, from, i, "using")
+	for n := i + 1; n < len(r.tokens) && n <= i+3 && !r.tokens[n].opens; n++ {
+		if b.is(r.tokens[n], "tool") || b.is(r.tokens[n], "used") {
+			used, until = true, n
+		}
+	}
+	if !used {
+		return -1, i
+	}
+	return from, until
+}
+
+// steering judges what is asked after the occasion.
+func (r *reader) steering(after int) Severity {
+	b := r.book
+	severity := Severity("")
+	modify := -1
+	for n := after + 1; n < len(r.tokens) && n <= after+24; n++ {
+		k := r.tokens[n]
+		if k.opens && modify < 0 && n > after+12 {
+			break
+		}
+		if b.is(k, "modify") {
+			modify = n
+		}
+		if modify >= 0 && n-modify <= 7 && n > modify && (b.is(k, "aim") || k.form&formTarget != 0) {
+			return Block
+		}
+		if b.is(k, "strong") {
+			severity = Note
+		}
+	}
+	return severity
+}
+
+// paths finds files that are worth something to a thief.
+func (r *reader) paths(t *text) {
+	r.read(t)
+	if t.role == roleKey || t.role == roleName {
+		return
+	}
+	for i := range r.tokens {
+		k := &r.tokens[i]
+		if k.form&formPath == 0 {
+			continue
+		}
+		if severity := r.path(t, i); severity != "" {
+			t.found(severity, int(k.start), int(k.end), "names a file that holds keys, passwords or an agent's settings")
+		}
+	}
+}
+
+func (r *reader) path(t *text, i int) Severity {
+	b := r.book
+	k := &r.tokens[i]
+	degree := secrecy(t.s[k.start:k.end])
+	switch t.role {
+	case roleEnum, roleDefault, roleConst, roleExample:
+		if len(r.tokens) > 3 {
+			break
+		}
+		if degree == pathDocumented && (t.role == roleDefault || t.role == roleExample) {
+			return Note
+		}
+		return Block
+	}
+	if b.before(r.tokens, i, 60, "no") {
+		return ""
+	}
+	reading := b.before(r.tokens, i, 90, "read")
+	handing := b.before(r.tokens, i, 90, "hand")
+	passing := b.after(r.tokens, i, 120, "hand")
+	contents := b.before(r.tokens, i, 40, "contents") || b.after(r.tokens, i, 90, "contents")
+	severity := Severity("")
+	switch {
+	case reading && passing && contents, handing && contents, contents && b.before(r.tokens, i, 90, "duty"):
+		severity = Block
+	case degree == pathSecret, r.next(i, "hand"):
+		severity = Note
+	}
+	if severity == Block && b.quotedAt(r.tokens, i) {
+		return Note
+	}
+	return severity
+}
+
+// next reports whether a word of the class stands among the three before token i.
+func (r *reader) next(i int, class string) bool {
+	for n := i - 1; n >= 0 && n >= i-3 && !r.tokens[n+1].opens; n-- {
+		if r.book.is(r.tokens[n], class) {
+			return true
+		}
+	}
+	return false
+}
+
+// preread finds orders to read something before or with a tool, and to hand it over.
+func (r *reader) preread(t *text) {
+	const message = "tells a model to read something first and to hand it over"
+	r.report(t, "preread", message)
+}
