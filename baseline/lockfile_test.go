@@ -257,12 +257,16 @@ func validText(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
 func TestReadRefuses(t *testing.T) {
 	good := string((&Lockfile{Baselines: []*Baseline{search(t)}}).Encode())
-	lineOf := func(text string) int { return 1 + strings.Count(good[:strings.Index(good, text)], "\n") }
-	edit := func(old, replacement string) string {
-		if !strings.Contains(good, old) {
-			t.Fatalf("%q is not in the lockfile", old)
+	before := func(text string) string {
+		head, _, found := strings.Cut(good, text)
+		if !found {
+			t.Fatalf("%q is not in the lockfile", text)
 		}
-		return strings.Replace(good, old, replacement, 1)
+		return head
+	}
+	lineOf := func(text string) int { return 1 + strings.Count(before(text), "\n") }
+	edit := func(old, replacement string) string {
+		return before(old) + replacement + strings.TrimPrefix(good, before(old)+old)
 	}
 	const byHand = "was edited by hand"
 	for name, c := range map[string]struct{ file, want string }{
@@ -298,7 +302,7 @@ func TestReadRefuses(t *testing.T) {
 		"member twice":         {edit(`type: string`, "type: string\n            type: string"), `"type" stands there twice`},
 		"shown":                {edit("name (2): read", "name (2): reap"), "the bytes of tool \"read\" are not what its definition shows"},
 		"not base64":           {edit("    bytes: ", "    bytes: =="), "bytes are not base64"},
-		"an item less":         {good[:strings.Index(good, "  resources:")], "the baseline of \"search\" " + byHand},
+		"an item less":         {before("  resources:"), "the baseline of \"search\" " + byHand},
 		"severity":             {edit("severity: block", "severity: mild"), "severity must be block or note"},
 		"kind":                 {edit("kind: tool", "kind: hammer"), `"hammer" is no kind of item`},
 		"mask":                 {edit("=date,integer", "=date,words"), `"words" is no kind of mask`},

@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -198,7 +197,7 @@ func TestReadable(t *testing.T) {
 		if got := strings.TrimPrefix(string(e.out), " "); exact || got != want {
 			t.Errorf("%q: exact %v, got\n%s\nwant\n%s", definition, exact, got, want)
 		}
-		if got := fmt.Sprintf("%s", reread(t, emit(v))); got != string(rawjson.Canonical(v)) {
+		if got := string(reread(t, emit(v))); got != string(rawjson.Canonical(v)) {
 			t.Errorf("%q: read back as %s", definition, got)
 		}
 	}
