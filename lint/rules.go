@@ -20,7 +20,7 @@ type rule struct {
 
 // ruleset is every rule, in the order of documentation.
 func ruleset() []rule {
-	return slices.Concat(unicodeRules(), nameRules(), structureRules(), encodedRules(), phraseRules())
+	return slices.Concat(unicodeRules(), nameRules(), linkRules(), structureRules(), encodedRules(), phraseRules())
 }
 
 // Rules returns every rule.

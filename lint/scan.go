@@ -88,6 +88,7 @@ type item struct {
 	path  path // where the walk is
 
 	findings []Finding
+	known    map[digest]bool
 	limits   map[ruleSeverity]*rest
 	params   map[string]bool
 }
@@ -230,6 +231,13 @@ func (it *item) report(h hit) {
 	rule := it.scan.rule
 	where := it.path.digest()
 	id := digestOf(rule.ID, string(h.severity), string(it.Kind), it.Name, string(where[:]), h.matched)
+	if it.known[id] {
+		return // a text may hold the same twice, or hold it hidden as well
+	}
+	if it.known == nil {
+		it.known = map[digest]bool{}
+	}
+	it.known[id] = true
 	limit := it.limit(rule, h.severity)
 	if limit.count++; limit.count > maxOfRule {
 		limit.drop(h.severity, id)

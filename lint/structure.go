@@ -1,9 +1,403 @@
 package lint
 
-// structureRules are the rules about names, addresses and the form of definitions.
-func structureRules() []rule { return nil }
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
 
 const (
-	maxTextNote  = 16 << 10
-	maxTextBlock = 64 << 10
+	maxTextNote    = 16 << 10
+	maxTextBlock   = 64 << 10
+	maxSurfaceNote = 256 << 10
 )
+
+// structureRules are the rules about the form of definitions.
+func structureRules() []rule {
+	return []rule{
+		{
+			Rule: Rule{
+				ID: "header_invalid", Family: "header_invalid", Severities: []Severity{Block},
+				Text:       "an x-mcp-header for which clients must leave the tool out: not a header name, used twice, not on a string, integer or boolean, or not reached through properties alone",
+				Techniques: []string{"SAFE-T1501"},
+				True: []string{
+					`{"name":"a","inputSchema":{"properties":{"b":{"type":"string","x-mcp-header":"A\r\nB: c"}}}}`,
+					`{"name":"a","inputSchema":{"properties":{"b":{"type":"number","x-mcp-header":"B"}}}}`,
+					`{"name":"a","inputSchema":{"properties":{"b":{"items":{"type":"string","x-mcp-header":"B"}}}}}`,
+					`{"name":"a","inputSchema":{"properties":{"b":{"type":"string","x-mcp-header":"B"},"c":{"type":"string","x-mcp-header":"b"}}}}`,
+				},
+				False: []string{
+					`{"name":"a","inputSchema":{"properties":{"b":{"type":"object","properties":{"c":{"type":"integer","x-mcp-header":"Tenant"}}}}}}`,
+					`{"name":"a","inputSchema":{"properties":{"x-mcp-header":{"type":"array"}}}}`,
+				},
+			},
+			item: headerInvalid,
+		},
+		{
+			Rule: Rule{
+				ID: "header_sensitive", Family: "header_sensitive", Severities: []Severity{Block},
+				Text:       "an x-mcp-header on a parameter that looks like a secret: its value is shown to every proxy on the way",
+				Techniques: []string{"SAFE-T1501", "SAFE-T1506"},
+				True:       []string{`{"name":"a","inputSchema":{"properties":{"apiKey":{"type":"string","x-mcp-header":"Api-Key"}}}}`},
+				False:      []string{`{"name":"a","inputSchema":{"properties":{"page_token":{"type":"string","x-mcp-header":"Page"},"password":{"type":"string"}}}}`},
+			},
+			item: headerSensitive,
+		},
+		{
+			Rule: Rule{
+				ID: "remote_ref", Family: "remote_ref", Severities: []Severity{Block, Note},
+				Text:       "a schema that refers to another document, whose content can change without the listing; an unknown $schema is a note",
+				Techniques: []string{"SAFE-T1501", "SAFE-T1201"},
+				True: []string{
+					`{"name":"a","inputSchema":{"properties":{"b":{"$ref":"https://host.test/b.json"}}}}`,
+					`{"name":"a","inputSchema":{"$id":"https://host.test/a.json","properties":{"b":{"$ref":"b.json#/c"}}}}`,
+					`{"name":"a","inputSchema":{"$schema":"https://host.test/meta"}}`,
+				},
+				False: []string{
+					`{"name":"a","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"b":{"$id":"https://host.test/b"}},"properties":{"b":{"$ref":"#/$defs/b"},"c":{"$ref":"https://host.test/b"},"$ref":{"type":"string"}}}}`,
+				},
+			},
+			item: remoteRef, text: unknownSchema, traits: hasURL,
+		},
+		{
+			Rule: Rule{
+				ID: "oversized", Family: "oversized", Severities: []Severity{Block, Note},
+				Text:       "a text of more than 16 KB (from 64 KB a block), or a surface of more than 256 KB: room to hide in, and tokens that every session pays for",
+				Techniques: []string{"SAFE-T1001"},
+				True: []string{
+					`{"name":"a","description":"` + strings.Repeat("word ", 4<<10) + `"}`,
+					`{"name":"a","description":"` + strings.Repeat("word ", 14<<10) + `"}`,
+				},
+				False: []string{`{"name":"a","description":"` + strings.Repeat("word ", 3<<10) + `"}`},
+			},
+			text: oversizedText, traits: isLong, surface: oversizedSurface,
+		},
+		{
+			Rule: Rule{
+				ID: "duplicate_member", Family: "duplicate_member", Severities: []Severity{Block},
+				Text:       "a member that an object has twice: which of them is read depends on the client",
+				Techniques: []string{"SAFE-T1501"},
+				True:       []string{`{"name":"a","description":"b","description":"c"}`},
+				False:      []string{`{"name":"a","inputSchema":{"properties":{"name":{},"Name":{}}}}`},
+			},
+			item: duplicateMember,
+		},
+		{
+			Rule: Rule{
+				ID: "bad_unicode", Family: "bad_unicode", Severities: []Severity{Block},
+				Text:       "half surrogate pairs and bytes that are not UTF-8: each client reads them differently",
+				Techniques: []string{"SAFE-T1402"},
+				True:       []string{`{"name":"a","description":"b\ud83d"}`, "{\"name\":\"a\",\"description\":\"b\xe9\"}"},
+				False:      []string{`{"name":"a","description":"\ud83d\ude00 and \ufffd"}`},
+			},
+			text: badUnicode, traits: hasNonASCII,
+		},
+		{
+			Rule: Rule{
+				ID: "unreadable", Family: "unreadable", Severities: []Severity{Block},
+				Text:       "a definition that is not JSON, or nested too deeply to be checked: a client may read what was not",
+				Techniques: []string{"SAFE-T1501"},
+				True:       []string{`{"name":"a","inputSchema":` + strings.Repeat(`[`, 400) + strings.Repeat(`]`, 400) + `}`},
+				False:      []string{`{"name":"a","inputSchema":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`},
+			},
+			item: unreadable,
+		},
+	}
+}
+
+const headerKey = "x-mcp-header"
+
+// headers calls visit with every schema of the input that has an x-mcp-header,
+// with the name of its property, and whether properties alone lead to it. The walk
+// is there meanwhile.
+func headers(it *item, visit func(schema rawjson.Value, property string, reached bool)) {
+	if it.Kind != surface.Tool || !bytes.Contains(it.Definition, []byte(headerKey)) {
+		return
+	}
+	it.below("inputSchema", func() { schemas(it, it.value.Get("inputSchema"), placeSchema, "", true, visit) })
+}
+
+func schemas(it *item, v rawjson.Value, at place, property string, reached bool, visit func(rawjson.Value, string, bool)) {
+	for i, elem := range v.Elems() {
+		it.path.push(step{index: i})
+		schemas(it, elem, at, property, false, visit)
+		it.path.pop()
+	}
+	if at == placeSchema && v.Get(headerKey).Exists() {
+		visit(v, property, reached && property != "")
+	}
+	for name, value := range v.Members() {
+		m := at.read(name, roleOther)
+		if m.place != placeSchema && m.place != placeSchemas {
+			continue
+		}
+		it.below(name, func() {
+			if at == placeSchemas {
+				schemas(it, value, placeSchema, name, reached, visit)
+			} else {
+				schemas(it, value, m.place, property, reached && name == "properties", visit)
+			}
+		})
+	}
+}
+
+// below runs with the walk at a member.
+func (it *item) below(name string, run func()) {
+	it.path.push(step{name: name, isName: true})
+	run()
+	it.path.pop()
+}
+
+func headerInvalid(it *item) {
+	used := map[string]bool{}
+	headers(it, func(schema rawjson.Value, _ string, reached bool) {
+		value := schema.Get(headerKey)
+		name, _ := value.Text()
+		kind, _ := schema.Get("type").Text()
+		lower := strings.ToLower(name)
+		problem := ""
+		switch {
+		case !isToken(name):
+			problem = "is not the name of a header"
+		case !reached:
+			problem = "is not reached through properties alone"
+		case kind != "string" && kind != "integer" && kind != "boolean":
+			problem = "is not on a string, an integer or a boolean"
+		case used[lower]:
+			problem = "is used twice"
+		}
+		used[lower] = true
+		if problem == "" {
+			return
+		}
+		it.below(headerKey, func() {
+			raw := string(value.Raw())
+			it.report(hit{
+				Block, problem + "\x00" + raw, "an x-mcp-header that " + problem + ": clients over HTTP leave the tool out",
+				excerpt(raw, 0, min(len(raw), around)),
+			})
+		})
+	})
+}
+
+// isToken reports a token of RFC 9110.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if charClass[c]&classWord == 0 && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 || c >= 0x80 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func headerSensitive(it *item) {
+	headers(it, func(schema rawjson.Value, property string, _ bool) {
+		name, _ := schema.Get(headerKey).Text()
+		secret := property
+		if !sensitiveName(property) {
+			secret = name
+		}
+		if !sensitiveName(secret) {
+			return
+		}
+		it.below(headerKey, func() {
+			it.report(hit{
+				Block, property + "\x00" + name, "a parameter that looks like a secret is sent as a header, which every proxy on the way can read",
+				excerpt(secret, 0, min(len(secret), around)),
+			})
+		})
+	})
+}
+
+// sensitiveName reports names of secrets and of personal numbers. A token or a key
+// is one unless the word before it says that it is another sort.
+func sensitiveName(name string) bool {
+	before := ""
+	for _, word := range splitName(name) {
+		switch word {
+		case "password", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "apikey", "credential", "credentials",
+			"authorization", "bearer", "jwt", "ssn", "iban", "cvv", "cvc", "passport", "cookie", "otp", "pin":
+			return true
+		case "token":
+			switch before {
+			case "page", "next", "previous", "continuation", "cursor", "sync", "resume", "start":
+			default:
+				return true
+			}
+		case "key":
+			switch before {
+			case "", "api", "access", "private", "secret", "auth", "encryption", "signing", "ssh", "license", "session", "account":
+				return true
+			}
+		}
+		before = word
+	}
+	return false
+}
+
+// splitName gives the words of a name in lower case: at separators, and where a
+// capital follows a small letter.
+func splitName(name string) []string {
+	var b strings.Builder
+	for i := range min(len(name), maxNameLength) {
+		c := name[i]
+		if charClass[c]&classUpper != 0 && i > 0 && charClass[name[i-1]]&classLower != 0 {
+			b.WriteByte(' ')
+		}
+		if charClass[c]&classWord == 0 {
+			c = ' '
+		}
+		b.WriteByte(c)
+	}
+	return strings.Fields(lowerASCII(b.String()))
+}
+
+func remoteRef(it *item) {
+	if it.Kind != surface.Tool || !bytes.Contains(it.Definition, []byte(`"$ref"`)) &&
+		!bytes.Contains(it.Definition, []byte(`"$dynamicRef"`)) && !bytes.Contains(it.Definition, []byte(`"$recursiveRef"`)) {
+		return
+	}
+	for _, name := range []string{"inputSchema", "outputSchema"} {
+		ids := map[string]bool{}
+		it.below(name, func() {
+			schema := it.value.Get(name)
+			uris(it, schema, func(key, uri string) {
+				if key == "$id" || key == "id" {
+					ids[strings.TrimSuffix(uri, "#")] = true
+				}
+			})
+			uris(it, schema, func(key, uri string) { checkRef(it, key, uri, ids) })
+		})
+	}
+}
+
+// uris calls visit with every string under a keyword that holds a URI, wherever it
+// is: what resolves references often looks into data as well.
+func uris(it *item, v rawjson.Value, visit func(key, uri string)) {
+	for i, elem := range v.Elems() {
+		it.path.push(step{index: i})
+		uris(it, elem, visit)
+		it.path.pop()
+	}
+	for name, value := range v.Members() {
+		it.below(name, func() {
+			switch name {
+			case "$ref", "$dynamicRef", "$recursiveRef", "$id", "id":
+				if uri, ok := value.Text(); ok {
+					visit(name, uri)
+				}
+			}
+			uris(it, value, visit)
+		})
+	}
+}
+
+func checkRef(it *item, key, uri string, ids map[string]bool) {
+	document, _, _ := strings.Cut(uri, "#")
+	if key == "$id" || key == "id" || document == "" || ids[document] || ids[uri] {
+		return
+	}
+	remote := absolute(document)
+	for id := range ids {
+		if remote {
+			break
+		}
+		remote = absolute(id) && !strings.HasSuffix(id, "/"+strings.TrimPrefix(document, "/"))
+	}
+	if remote {
+		it.report(hit{
+			Block, uri, "a schema that refers to another document: its content can change without the listing",
+			excerpt(uri, 0, min(len(uri), maxExcerpt)),
+		})
+	}
+}
+
+// absolute reports URIs that name a place to load from.
+func absolute(uri string) bool {
+	scheme, _, ok := strings.Cut(uri, ":")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		return strings.HasPrefix(uri, "//")
+	}
+	return !strings.EqualFold(scheme, "urn") && !strings.EqualFold(scheme, "tag")
+}
+
+// unknownSchema looks at the dialect that a schema names.
+func unknownSchema(t *text) {
+	if t.key != "$schema" || t.role != roleURI {
+		return
+	}
+	switch host := urlHost(t.s); host {
+	case "json-schema.org", "spec.openapis.org", "modelcontextprotocol.io":
+	default:
+		t.found(Note, 0, min(len(t.s), maxExcerpt), "a schema in a dialect that is defined elsewhere")
+	}
+}
+
+func oversizedText(t *text) {
+	if len(t.s) <= maxTextNote || t.key == "src" {
+		return
+	}
+	severity := Note
+	if len(t.s) > maxTextBlock {
+		severity = Block
+	}
+	t.item.report(hit{
+		severity, sizeBucket(len(t.s)), fmt.Sprintf("a text of %d KB: room to hide in, and tokens that every session pays for", len(t.s)>>10),
+		excerpt(t.s, 0, 0),
+	})
+}
+
+func oversizedSurface(it *item) {
+	size := 0
+	for i := range it.scan.items {
+		size += len(it.scan.items[i].Definition)
+	}
+	if size > maxSurfaceNote {
+		it.report(hit{
+			severity: Note, matched: sizeBucket(size),
+			message: fmt.Sprintf("a surface of %d KB: tokens that every session pays for", size>>10),
+		})
+	}
+}
+
+// sizeBucket is the same for sizes up to twice as large.
+func sizeBucket(size int) string { return fmt.Sprint(bits.Len(uint(size))) }
+
+func duplicateMember(it *item) {
+	for _, pointer := range it.flaws.Duplicates {
+		it.at(pointer, func() {
+			it.report(hit{
+				Block, "", "a member that its object has more than once: which one is read depends on the client",
+				excerpt(pointer, 0, min(len(pointer), maxExcerpt)),
+			})
+		})
+	}
+}
+
+func badUnicode(t *text) {
+	flaws := t.item.flaws
+	at := strings.IndexRune(t.s, '\uFFFD')
+	if at < 0 || flaws.InvalidUTF8+flaws.LoneSurrogates == 0 {
+		return
+	}
+	t.item.report(hit{
+		Block, fmt.Sprint(strings.Count(t.s, "\uFFFD")), "text that is not valid Unicode: each client reads it differently",
+		excerpt(t.s, at, at+len("\uFFFD")),
+	})
+}
+
+func unreadable(it *item) {
+	if it.err == nil {
+		return
+	}
+	raw := string(it.Definition[:min(len(it.Definition), maxExcerpt)])
+	it.report(hit{
+		Block, string(it.Definition), "a definition that cannot be read: a client may read what was not checked",
+		excerpt(raw, 0, len(raw)),
+	})
+}

@@ -24,6 +24,7 @@ const (
 	hasEscapes        // several of % & \ in one string
 	hasCoded          // letters and digits that do not look like words: base64, hex
 	hasDigits         // many short numbers in a row, as in lists of character codes
+	hasScheme         // a URI that can carry content, such as data:
 	isLong            // more than maxTextNote bytes
 )
 
@@ -220,20 +221,26 @@ func (l *looker) token(start, end int, union uint16) (seen trait) {
 		if l.numbers++; l.numbers >= minNumbers {
 			seen |= hasDigits
 		}
+		seen |= l.codedToken(start, end)
 	case !looksCoded(l.s[start:end]):
 		l.numbers = 0
 	default:
 		l.numbers = 0
-		if start-l.lastCoded > maxCodedGap {
-			l.coded = 0
-		}
-		l.coded += end - start
-		l.lastCoded = end
-		if l.coded >= minCoded {
-			seen |= hasCoded
-		}
+		seen |= l.codedToken(start, end)
 	}
 	return seen
+}
+
+func (l *looker) codedToken(start, end int) trait {
+	if start-l.lastCoded > maxCodedGap {
+		l.coded = 0
+	}
+	l.coded += end - start
+	l.lastCoded = end
+	if l.coded >= minCoded {
+		return hasCoded
+	}
+	return 0
 }
 
 // looksCoded reports whether a run is not simply a word in small letters, in
@@ -265,6 +272,9 @@ func (l *looker) mark(i int) (seen trait) {
 	case ':':
 		if strings.HasPrefix(s[i:], "://") {
 			return hasURL
+		}
+		if i+1 < len(s) && charClass[s[i+1]]&classBlank == 0 && schemeBefore(s[:i]) != "" {
+			return hasScheme
 		}
 	case '%', '&', '\\':
 		if l.escapes++; l.escapes >= minEscapes {
