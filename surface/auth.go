@@ -26,10 +26,11 @@ func (b *builder) auth(a *AuthMetadata) {
 
 // authDocument gives the canonical form of one document. Lists of strings are sets
 // there (RFC 8414 section 2, RFC 9728 section 2) and are sorted. What holds keys or
-// signatures is left out: it changes by itself, and says nothing.
+// signatures is left out: it changes by itself, and says nothing. What is no JSON,
+// or too deep to stand in another object, is a string of its bytes.
 func authDocument(raw json.RawMessage) []byte {
 	v, _, err := rawjson.Parse(raw)
-	if err != nil {
+	if err != nil || depth(raw) == rawjson.MaxDepth {
 		return rawjson.Quote(raw)
 	}
 	if v.Kind() != rawjson.Object {

@@ -3,6 +3,8 @@ package surface
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
@@ -153,7 +155,7 @@ func (s *splitter) branches(v rawjson.Value) {
 		b := branch{key: s.branchKey(schema)}
 		shape, text := len(s.shape), len(s.text)
 		s.schema(schema)
-		b.shape, b.text = bytes.Clone(s.shape[shape:]), bytes.Clone(s.text[text:])
+		b.shape, b.text = take(s.shape[shape:]), take(s.text[text:])
 		s.shape, s.text = s.shape[:shape], s.text[:text]
 		branches = append(branches, b)
 	}
@@ -181,6 +183,19 @@ func (s *splitter) branches(v rawjson.Value) {
 	} else {
 		s.text = append(s.text, ']')
 	}
+}
+
+// maxBranch is the longest part of a branch that is sorted as it is. A longer one
+// stands as its digest, or branches in branches would be copied on every level.
+const maxBranch = 1024
+
+// take copies what was written of a branch.
+func take(part []byte) []byte {
+	if len(part) <= maxBranch {
+		return bytes.Clone(part)
+	}
+	sum := sha256.Sum256(part)
+	return strconv.AppendQuote(nil, hex.EncodeToString(sum[:]))
 }
 
 // branchKey is what tells a branch from others at first sight.

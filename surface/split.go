@@ -8,8 +8,8 @@ import (
 )
 
 // splitter divides definitions into the parts that have digests of their own. Each
-// part is written as canonical JSON, of which only the digest is kept. It reads
-// canonical values: members come in order, and equal names have equal bytes.
+// part is written as JSON, of which only the digest is kept. It reads canonical
+// values: members come in order, and equal names have equal bytes.
 type splitter struct {
 	text, shape, annotations, meta []byte
 	buf                            []byte
@@ -55,14 +55,16 @@ func (s *splitter) member(kind Kind, name []byte, v rawjson.Value) {
 		s.annotationTitle(name, v)
 	case kind == Prompt && string(name) == `"arguments"`:
 		s.arguments(name, v)
-	case kind == Server && string(name) == `"version"`, kind != Tool && string(name) == `"mimeType"`:
+	case kind == Server && string(name) == `"version"`, isResource(kind) && string(name) == `"mimeType"`:
 		s.shape = append(openMember(s.shape, name), v.Raw()...)
-	case (kind == Resource || kind == ResourceTemplate) && string(name) == `"annotations"`:
+	case isResource(kind) && string(name) == `"annotations"`:
 		s.annotations = append(s.annotations, v.Raw()...)
 	default:
 		s.meta = append(openMember(s.meta, name), v.Raw()...)
 	}
 }
+
+func isResource(kind Kind) bool { return kind == Resource || kind == ResourceTemplate }
 
 func isText(kind Kind, name []byte) bool {
 	switch string(name) {
@@ -120,18 +122,21 @@ var toolHints = [...]hint{
 }
 
 // hints writes the effective annotations of a tool: what its hints mean, and what
-// else there is. A hint that is there twice stays as it is: which one counts depends
-// on the reader.
+// else there is. What is there twice stays as it is: which one counts depends on the
+// reader.
 func (s *splitter) hints(tool rawjson.Value) {
 	s.annotations = append(s.annotations, '{')
 	var values [len(toolHints)][]byte
+	twice := false
 	for name, annotations := range tool.RawMembers() {
 		if string(name) != `"annotations"` {
 			continue
 		}
-		if annotations.Kind() != rawjson.Object && !annotations.IsNull() {
+		if twice || annotations.Kind() != rawjson.Object && !annotations.IsNull() {
 			s.annotations = append(openMember(s.annotations, name), annotations.Raw()...)
+			continue
 		}
+		twice = true
 		for name, v := range annotations.RawMembers() {
 			i := slices.IndexFunc(toolHints[:], func(h hint) bool { return h.member == string(name) })
 			switch {
