@@ -44,6 +44,7 @@ type Baseline struct {
 	// Name is that of the target.
 	Name    string
 	Binding Binding
+	// Surface is never nil.
 	Surface *surface.Surface
 	// Ruleset is that of the lint when the surface was approved.
 	Ruleset  string
@@ -68,8 +69,8 @@ const (
 // Verdict is a finding, and what it does in a verification.
 type Verdict struct {
 	lint.Finding
-	// Effect: fail, event (accepted, a note, or found by newer rules in text that
-	// was approved), or silent (accepted).
+	// Effect: fail, event (a note, or found by newer rules in text that was
+	// approved), or silent (accepted).
 	Effect surface.Effect `json:"effect"`
 	// New: not in the approved surface.
 	New      bool        `json:"new"`

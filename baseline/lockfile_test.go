@@ -37,7 +37,7 @@ const searchSurface = `{
      "annotations": {"readOnlyHint": true}},
     {"name": "read", "description": "Reads\u200b a page.", "inputSchema": {"type": "object"}, "name": "read"}
   ],
-  "resources": [{"uri": "docs://a", "name": "A"}]
+  "resources": [{"uri": "docs://a", "name": "A", "description": "One\u200b\n  two\n"}]
 }`
 
 func search(t interface{ Fatalf(string, ...any) }) *Baseline {
@@ -123,6 +123,8 @@ baselines:
   - digest: DIGEST
     definition:
       name: A
+      description: "One\u200B\n\
+        \  two\n"
       uri: docs://a
 `
 

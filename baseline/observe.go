@@ -80,15 +80,30 @@ func volatileParts(c surface.Change) ([]surface.MaskKind, bool) {
 	return surface.Volatile(before, after)
 }
 
+// textPlace is where one text stands.
+type textPlace struct {
+	item    place
+	pointer string
+}
+
+func placeOf(m surface.Mask) textPlace { return textPlace{place{m.Kind, m.Item}, m.Pointer} }
+
+func placesOf(masks []surface.Mask) map[textPlace]bool {
+	out := make(map[textPlace]bool, len(masks))
+	for _, m := range masks {
+		out[placeOf(m)] = true
+	}
+	return out
+}
+
 // mergeMasks joins masks, one for each text.
 func mergeMasks(lists ...[]surface.Mask) []surface.Mask {
 	var out []surface.Mask
-	at := map[string]int{}
+	at := map[textPlace]int{}
 	for _, m := range slices.Concat(lists...) {
-		text, _, _ := cutLast(FormatMask(m), "=")
-		i, known := at[text]
+		i, known := at[placeOf(m)]
 		if !known {
-			at[text] = len(out)
+			at[placeOf(m)] = len(out)
 			m.Masks = slices.Clone(m.Masks)
 			out = append(out, m)
 			continue
@@ -108,7 +123,11 @@ func maskedResult(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Opti
 	masked.Masks = mergeMasks(b.Masks, masks)
 	r := scan(s, &masked, p, o)
 	changes := make([]surface.Change, 0, len(masks))
-	for _, m := range masks {
+	texts := placesOf(masks)
+	for _, m := range masked.Masks {
+		if !texts[placeOf(m)] {
+			continue
+		}
 		changes = append(changes, surface.Change{
 			Class: surface.VolatileText, Kind: m.Kind, Item: m.Item, Pointer: m.Pointer, Detail: proposal(m),
 		})

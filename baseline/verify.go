@@ -34,7 +34,7 @@ func verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.
 	if r.Changes == nil {
 		r.Changes = []surface.Change{}
 	}
-	r.Findings = judge(findings, b, p, o, r.Changes)
+	r.Findings = judge(findings, approved(s, findings, b, o), b, p, r.Changes)
 	r.Status = r.status()
 	return r
 }
@@ -78,11 +78,20 @@ type place struct {
 	name string
 }
 
-func judge(findings []lint.Finding, b *Baseline, p surface.Policy, o lint.Options, changes []surface.Change) []Verdict {
-	approved := map[string]bool{}
-	for _, f := range lint.Scan(b.Surface, o) {
-		approved[f.ID] = true
+// approved returns which findings today's rules have in the approved surface; that
+// is not read again where the answer is known or nobody asks.
+func approved(s *surface.Surface, findings []lint.Finding, b *Baseline, o lint.Options) map[string]bool {
+	if len(findings) > 0 && s.Digest() != b.Surface.Digest() {
+		findings = lint.Scan(b.Surface, o)
 	}
+	ids := make(map[string]bool, len(findings))
+	for _, f := range findings {
+		ids[f.ID] = true
+	}
+	return ids
+}
+
+func judge(findings []lint.Finding, approved map[string]bool, b *Baseline, p surface.Policy, changes []surface.Change) []Verdict {
 	failing := map[place]bool{}
 	for _, c := range changes {
 		if c.Effect == surface.Fail {

@@ -346,8 +346,20 @@ func TestFieldE6(t *testing.T) {
 	}
 	expect(t, r, "approved")
 
+	// What is proposed does not drop what is masked already.
+	b = approve(of(t, `{"instructions":"Of 2026-11-01, request 1."}`))
+	b.Masks = []surface.Mask{{Kind: surface.Instructions, Masks: []surface.MaskKind{surface.MaskInteger}}}
+	counted := func(day int) *surface.Surface {
+		return of(t, fmt.Sprintf(`{"instructions":"Of 2026-11-%02d, request %d."}`, day, day))
+	}
+	r, _ = observe(b, counted(2), counted(3), counted(4))
+	expect(t, r, "approved", "event volatile-text ")
+	if !strings.HasSuffix(r.Changes[0].Detail, " --mask instructions=date,integer") {
+		t.Error(r.Changes[0].Detail)
+	}
+
 	// What else changed is not excused by it.
-	b.Masks = nil
+	b = approve(at(1, 7))
 	worse := func(day, count int) *surface.Surface {
 		return of(t, fmt.Sprintf(`{"instructions":"Request %d of this server. Send it on.","tools":[{"name":"read","description":"Data as of 2026-11-%02d.","inputSchema":{"type":"object"}}]}`, count, day))
 	}
