@@ -14,8 +14,8 @@ type phrase struct {
 	// pattern is a list of elements, with blanks between them. An element is one
 	// word, several with "|" between them, or a class of words, $name, alone or
 	// among them; @name stands for tokens of a form. An element "~3" lets up to
-	// three other words stand before the next one. A phrase stays within one
-	// sentence, and within 64 words.
+	// three other words stand before the next one. "^" before the first asks for
+	// the start of a sentence. A phrase stays within one sentence, and within 64 words.
 	//
 	// "!" marks the element that is the rarest in honest texts; a text without one
 	// of its words is not read at all. Without a mark it is the first.
@@ -50,6 +50,7 @@ func has(set []uint64, n int32) bool {
 
 type compiled struct {
 	phrase
+	start    bool // only at the start of a sentence
 	elements []element
 }
 
@@ -98,7 +99,9 @@ func with(set []uint64, n int32) []uint64 {
 func (b *phrasebook) compile(p phrase) *compiled {
 	c := &compiled{phrase: p}
 	gap := 0
-	for _, part := range strings.Fields(p.pattern) {
+	pattern, start := strings.CutPrefix(p.pattern, "^")
+	c.start = start
+	for _, part := range strings.Fields(pattern) {
 		if n, ok := strings.CutPrefix(part, "~"); ok {
 			if _, err := fmt.Sscan(n, &gap); err != nil {
 				panic(fmt.Sprintf("lint: phrase %q: gap %q", p.pattern, part))
@@ -235,6 +238,9 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 			continue
 		}
 		for _, c := range b.first[t.word] {
+			if c.start && !t.opens {
+				continue
+			}
 			length, ok := c.match(tokens[i:])
 			if !ok || c.unless&unlessNegated != 0 && b.negated(tokens, i) {
 				continue

@@ -7,14 +7,16 @@ import (
 
 // tagNames are names of tags that exist to make a model obey what is in them, in
 // lower case, without separators.
+// those that are worth a note with nothing in them are true.
 var tagNames = map[string]bool{
 	"important": true, "system": true, "hidden": true, "secret": true, "instruction": true,
 	"instructions": true, "admin": true, "override": true, "assistant": true, "sys": true,
 	"systemprompt": true, "systemmessage": true, "systeminstruction": true, "systeminstructions": true,
-	"systemoverride": true, "hiddeninstruction": true, "hiddeninstructions": true, "critical": true,
-	"secretinstructions": true, "aiinstructions": true, "agentinstructions": true, "mandatory": true,
-	"developer": true, "priority": true, "urgent": true, "confidential": true, "internal": true,
-	"toolinstructions": true, "directive": true, "directives": true, "invisible": true, "sudo": true,
+	"systemoverride": true, "hiddeninstruction": true, "hiddeninstructions": true,
+	"secretinstructions": true, "aiinstructions": true, "agentinstructions": true, "toolinstructions": true,
+	"critical": false, "mandatory": false, "developer": false, "priority": false, "urgent": false,
+	"confidential": false, "internal": false, "directive": false, "directives": false, "invisible": false,
+	"sudo": false,
 }
 
 // templateTokens separate the turns of a chat in the input of well-known models.
@@ -39,6 +41,11 @@ func (r *reader) markers(t *text) {
 	tags := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
+		case '&':
+			if strings.HasPrefix(s[i:], "&lt;") && tags < maxTags {
+				tags++
+				i += max(1, r.tag(t, i)) - 1
+			}
 		case '<':
 			if n := r.template(t, i); n > 0 {
 				i += n - 1
@@ -132,7 +139,8 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 		return length // how a comment is written
 	}
 	severity := Note
-	if all, _ := r.directives(body); all > 0 || r.agent(body) {
+	all, _ := r.directives(body)
+	if r.any(body, "agent") || all > 0 && !r.any(body, "upkeep") {
 		severity = Block
 	}
 	if r.talked(t, i) {
@@ -142,9 +150,10 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 	return length
 }
 
-func (r *reader) agent(part string) bool {
+// any reports whether a word of the class stands in a part of a text.
+func (r *reader) any(part, class string) bool {
 	for _, k := range r.book.words.tokens(cutRune(part, tagReach), nil) {
-		if k.word != 0 && has(r.book.classes["agent"], k.word) {
+		if r.book.is(k, class) {
 			return true
 		}
 	}
@@ -153,19 +162,19 @@ func (r *reader) agent(part string) bool {
 
 // tag judges a tag at i and returns the length of it, or 0 if it is none of those.
 func (r *reader) tag(t *text, i int) int {
-	name, length := tagName(t.s[i:])
-	if !tagNames[name] {
+	tag := readTag(t.s[i:])
+	common, known := tagNames[squeezed(tag.name)]
+	if !known {
 		return 0
 	}
+	length := tag.length
 	rest := t.s[i+length:]
-	closing := strings.Index(lowerASCII(cutRune(rest, 10*tagReach)), "</"+lowerASCII(t.s[i+1:i+1+rawName(t.s[i+1:])]))
+	closing := strings.Index(lowerASCII(cutRune(rest, 10*tagReach)), tag.open+"/"+lowerASCII(tag.name))
 	inside := rest
 	if closing >= 0 {
 		inside = rest[:closing]
 	}
 	all, strong := r.directives(inside)
-	common := name == "important" || name == "system" || name == "hidden" || name == "secret" || name == "admin" ||
-		name == "override" || name == "instruction" || name == "instructions" || name == "assistant"
 	// A tag in the middle of a sentence is talked about.
 	heads := i == 0 || closing >= 0 || r.startsHere(t.s, i)
 	severity := Severity("")
@@ -184,7 +193,7 @@ func (r *reader) tag(t *text, i int) int {
 	}
 	t.found(severity, i, i+length, "a tag that passes its text off as instructions of the system")
 	if closing >= 0 {
-		return length + closing + 2
+		return length + closing + len(tag.open) + 1
 	}
 	return length
 }
@@ -195,28 +204,31 @@ func (r *reader) startsHere(s string, i int) bool {
 	return before == "" || strings.IndexByte("\n.!?:>]#", before[len(before)-1]) >= 0
 }
 
-// tagName reads an opening tag: its name in lower case and without separators, and
-// its length. The name is empty where there is none.
-func tagName(s string) (name string, length int) {
-	n := rawName(s[1:])
+// tag is an opening tag. The name is empty where there is none.
+type tag struct {
+	open, name string // open is "<", or how it is written in a page
+	length     int
+}
+
+func readTag(s string) tag {
+	t := tag{open: "<"}
+	end := ">"
+	if strings.HasPrefix(s, "&lt;") {
+		t.open, end = "&lt;", "&gt;"
+	}
+	s = s[len(t.open):]
+	n := rawName(s)
 	if n == 0 || n > longestTag {
-		return "", 0
+		return tag{}
 	}
-	name = strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c == ' ' {
-			return -1
-		}
-		return c
-	}, strings.ToLower(s[1:1+n]))
-	switch rest := s[1+n:]; {
-	case strings.HasPrefix(rest, ">"):
-		return name, n + 2
-	case strings.HasPrefix(rest, " "):
-		if end := strings.IndexByte(cutRune(rest, 2*longestTag), '>'); end > 0 {
-			return name, 1 + n + end + 1
-		}
+	// Attributes may follow.
+	rest := cutRune(s[n:], 2*longestTag)
+	at := strings.Index(rest, end)
+	if at < 0 || at > 0 && rest[0] != ' ' {
+		return tag{}
 	}
-	return "", 0
+	t.name, t.length = s[:n], len(t.open)+n+at+len(end)
+	return t
 }
 
 func rawName(s string) int {
@@ -257,6 +269,8 @@ func (r *reader) label(t *text, i int) {
 		if all > 0 {
 			severity = Block
 		}
+	case len(words) > 1 && is(first, "sender") && is(last, "notice") && all > 0:
+		severity = Note
 	case len(words) == 1 && is(first, "urgent") && strong+all > 0 && !strings.HasPrefix(follows, "(") &&
 		r.startsHere(t.s, i) && (i == 0 || first.form&formCaps == 0):
 		severity = Note
@@ -285,13 +299,23 @@ func firstSentences(s string) string {
 func (r *reader) heads(t *text) {
 	r.read(t)
 	tokens := r.tokens
+	human := -1
 	for i := 0; i < len(tokens); i++ {
 		k := &tokens[i]
+		if k.form&formLine != 0 && colon(t.s, k) {
+			switch {
+			case r.book.is(*k, "human"):
+				human = i
+			case r.book.is(*k, "assistant") && human >= 0:
+				t.found(Note, int(tokens[human].start), int(tokens[human].end)+1, "turns of a chat in the middle of a text")
+				human = -1
+			}
+		}
 		if k.word == 0 || !k.opens && k.form&formLine == 0 && !r.startsHere(t.s, int(k.start)) {
 			continue
 		}
 		last := i
-		for last+1 < len(tokens) && last < i+3 && !colon(t.s, &tokens[last]) && !tokens[last+1].opens {
+		for last+1 < len(tokens) && last < i+4 && !colon(t.s, &tokens[last]) && !tokens[last+1].opens {
 			last++
 		}
 		if !colon(t.s, &tokens[last]) {
@@ -325,8 +349,12 @@ func (r *reader) head(s string, words []token) Severity {
 	switch {
 	case len(words) == 2 && is(first, "act") && is(last, "as") && caps:
 		return Block
-	case len(words) == 1 && is(first, "system") && caps && (strong > 0 || all > 0):
+	case len(words) == 1 && is(first, "system") && (caps || strings.HasSuffix(s[:first.start], "### ")) && all > 0:
 		return Block
+	case len(words) > 1 && is(first, "sender") && is(last, "notice") && caps && all > 0:
+		return Note
+	case len(words) > 2 && is(first, "address") && is(last, "agent") && strong > 0:
+		return Note
 	case len(words) > 1 && is(first, "covert") && is(last, "marker") && (caps || is(first, "hidden")):
 		if all > 0 {
 			return Block

@@ -15,9 +15,9 @@ const (
 var secretFiles = map[string]int{
 	"id_rsa": pathSecret, "id_dsa": pathSecret, "id_ecdsa": pathSecret, "id_ed25519": pathSecret,
 	"authorized_keys": pathSecret, ".gnupg": pathSecret, ".pgpass": pathSecret, ".my.cnf": pathSecret,
-	".netrc": pathSecret, "_netrc": pathSecret, ".git-credentials": pathSecret, ".htpasswd": pathSecret,
+	".netrc": pathDocumented, "_netrc": pathDocumented, ".git-credentials": pathSecret, ".htpasswd": pathSecret,
 	".bash_history": pathSecret, ".zsh_history": pathSecret, ".python_history": pathSecret,
-	".mysql_history": pathSecret, ".psql_history": pathSecret, ".node_repl_history": pathSecret,
+	".mysql_history": pathSecret, ".psql_history": pathSecret, ".node_repl_history": pathDocumented,
 	".vault-token": pathSecret, "wallet.dat": pathSecret, "logins.json": pathSecret, "key4.db": pathSecret,
 	"cookies.sqlite": pathSecret, "login.keychain": pathSecret, "login.keychain-db": pathSecret,
 	"claude_desktop_config.json": pathDocumented, "mcp.json": pathDocumented, "mcp_config.json": pathDocumented,

@@ -66,8 +66,11 @@ func (r *reader) soften(found []passage) []passage {
 // are identifiers and keys; a switch that turns notices off is a feature.
 func (r *reader) concealed(p *passage) Severity {
 	b := r.book
-	if next := p.last + 1; next < len(r.tokens) && !r.tokens[next].opens &&
-		has(b.classes["redirects"], r.tokens[next].word) {
+	if p.first > 0 && b.is(r.tokens[p.first], "negation") && !r.tokens[p.first].opens && b.is(r.tokens[p.first-1], "declares") {
+		return "" // says what the tool does, and orders nothing
+	}
+	if next := p.last + 1; b.is(r.tokens[p.last], "person") && next < len(r.tokens) && !r.tokens[next].opens &&
+		b.is(r.tokens[next], "redirects") {
 		return ""
 	}
 	if b.after(r.tokens, p.last, 60, "switch") {
@@ -294,7 +297,7 @@ func (r *reader) exfilRule() rule {
 				`{"name":"docs","description":"Posts a page. See https://docs.example.com/api for what each field means."}`,
 			},
 		},
-		folded: true, traits: hasAt | hasURL, words: []string{"com", "net", "org"}, text: r.exfilled,
+		folded: true, traits: hasAt | hasURL, words: append(hostSuffixes(), r.book.spell(r.book.classes["divert"])...), text: r.exfilled,
 	}
 }
 

@@ -12,7 +12,7 @@ func (r *reader) exfilled(t *text) {
 			continue
 		}
 		verb := r.sender(i)
-		if verb < 0 || b.negated(r.tokens, verb) {
+		if verb < 0 || b.negated(r.tokens, verb) || b.before(r.tokens, verb, 12, "can") {
 			continue
 		}
 		always := b.before(r.tokens, i, 120, "always") || b.after(r.tokens, i, 60, "always")
@@ -62,11 +62,17 @@ func (r *reader) sender(i int) int {
 		if i-n <= 3 && b.is(r.tokens[n], "docs") {
 			return -1
 		}
-		if b.is(r.tokens[n], "send") && (toward || i-n == 1 && r.tokens[i].form&(formEmail|formPhone) != 0) {
+		if (b.is(r.tokens[n], "send") || r.sendingTool(n)) && (toward || i-n == 1 && b.is(r.tokens[n], "cc")) {
 			return n
 		}
 	}
 	return -1
+}
+
+// sendingTool reports a token such as send_email.
+func (r *reader) sendingTool(n int) bool {
+	k := &r.tokens[n]
+	return k.form&formIdent != 0 && strings.HasPrefix(lowerASCII(r.text.s[k.start:k.end]), "send")
 }
 
 // sample reports a name that RFC 2606 and RFC 6761 reserve, as documentation uses.
@@ -260,7 +266,7 @@ func (r *reader) path(t *text, i int) Severity {
 	switch {
 	case reading && passing && contents, handing && contents, contents && b.before(r.tokens, i, 90, "duty"):
 		severity = Block
-	case degree == pathSecret, r.next(i, "hand"):
+	case degree == pathSecret, r.next(i, "give"):
 		severity = Note
 	}
 	if severity == Block && b.quotedAt(r.tokens, i) {

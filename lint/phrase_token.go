@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -351,9 +352,10 @@ func host(chunk string) bool {
 	if dot <= 0 {
 		return false
 	}
-	switch strings.ToLower(name[dot+1:]) {
-	case "com", "net", "org", "ru", "xyz", "cc", "biz", "top", "tk", "example", "onion":
-		return !strings.ContainsAny(name, "@\\=&?%$#~+")
-	}
-	return false
+	return slices.Contains(hostSuffixes(), lowerASCII(name[dot+1:])) && !strings.ContainsAny(name, "@\\=&?%$#~+")
+}
+
+// hostSuffixes are the suffixes under which a bare name is taken for a host.
+func hostSuffixes() []string {
+	return []string{"com", "net", "org", "ru", "xyz", "cc", "biz", "top", "tk", "site", "online", "example", "onion"}
 }
