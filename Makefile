@@ -14,7 +14,7 @@ BUILDFLAGS := -trimpath -buildvcs=false
 
 TOOLS := $(CURDIR)/.tools/bin
 PEERS := gosdk gosdk-old mark3
-NPM_DIRS := test/peers test/peers/ts2 test/authserver test/conformance test/conformance/v0.1
+NPM_DIRS := test/peers test/peers/ts2 test/peers/old test/authserver test/conformance test/conformance/v0.1
 MODULES := . tools $(PEERS:%=test/peers/%)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 ONCE := scripts/once.sh
@@ -84,8 +84,8 @@ tools: ## Build the linters and the test runner into .tools
 		$(GO) build -C tools $(BUILDFLAGS) -o $(TOOLS)/ tool
 
 .PHONY: bench
-bench: ## Compare a check with bare net/http and the Go SDK, then run all benchmarks (BENCHTIME=1s)
-	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot)$$' ./test/bench | grep -Ev '^(===|---|PASS)'
+bench: ## Compare a check with bare net/http and the Go SDK, a surface with json.Unmarshal, then run all benchmarks (BENCHTIME=1s)
+	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot|Surface|SurfaceGrowth)$$' ./test/bench | grep -Ev '^(===|---|PASS)'
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 .PHONY: corpus

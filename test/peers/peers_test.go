@@ -119,7 +119,7 @@ func (p peer) words(t *testing.T) (argv, env []string) {
 	}
 	needs := []string{argv[0]}
 	if strings.HasPrefix(p.command, "node") {
-		needs = append(needs, "node_modules", "ts2/node_modules")
+		needs = append(needs, "node_modules", "ts2/node_modules", "old/node_modules")
 	}
 	for _, file := range needs {
 		if _, err := os.Stat(file); err != nil {
