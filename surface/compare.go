@@ -36,17 +36,17 @@ const (
 // bytes first, then in order. It takes time and memory linear in both surfaces,
 // whatever is in them.
 func Compare(before, after *Surface, o CompareOptions) []Change {
+	if before.digest == after.digest {
+		return []Change{}
+	}
 	c := comparer{masks: o.Masks, room: maxDetail}
-	moved := before.digest != after.digest
 	for _, kind := range Kinds() {
-		switch {
-		case !moved,
-			slices.Contains(after.unlisted, kind),
-			kind == Protocol && o.IgnoreProtocol,
-			kind == Auth && len(after.Of(Auth)) == 0:
-			continue
+		left := slices.Contains(after.unlisted, kind) ||
+			kind == Protocol && o.IgnoreProtocol ||
+			kind == Auth && len(after.Of(Auth)) == 0
+		if !left {
+			c.kind(before.Of(kind), after.Of(kind))
 		}
-		c.kind(before.Of(kind), after.Of(kind))
 	}
 	c.newHosts(before)
 	order := kindOrder()
@@ -204,8 +204,8 @@ func (c *comparer) pair(before, after Item) {
 	d := differ{comparer: c, kind: after.Kind, item: after.Name}
 	found := len(c.changes)
 	d.definition(x, y)
-	if len(c.changes) == found && !d.explained {
-		d.unexplained(member{"", x, y}, before.Digests, after.Digests)
+	if !d.explained && !slices.ContainsFunc(c.changes[found:], isLoud) {
+		d.unexplained(member{"", x, y}, before.Digests, after.Digests, len(c.changes) > found)
 	}
 	if y.Exists() {
 		c.seen = append(c.seen, after)
@@ -247,14 +247,24 @@ func (d *differ) definition(before, after rawjson.Value) {
 	}
 }
 
+// isLoud tells what is more than another way of writing the same.
+func isLoud(c Change) bool {
+	return c.Class != ToolSchemaEquivalent && c.Class != ToolAnnotationsSame
+}
+
 // unexplained reports items that differ in some byte for which nothing above found
-// a change: silently only when their digests say so.
-func (d *differ) unexplained(whole member, before, after Digests) {
+// a change, or none but of spelling: silently only when their digests agree.
+func (d *differ) unexplained(whole member, before, after Digests, respelled bool) {
 	before.Raw, after.Raw = Digest{}, Digest{}
+	if respelled {
+		// Their comparison knows more equal forms than their digests.
+		before.Shape, after.Shape = Digest{}, Digest{}
+		before.Annotations, after.Annotations = Digest{}, Digest{}
+	}
 	switch {
 	case before != after:
 		d.change(wholeClass(d.kind), whole.before, whole.after, "changed")
-	case d.kind == Tool:
+	case d.kind == Tool && !respelled:
 		d.change(ToolEquivalent, whole.before, whole.after, "written differently")
 	}
 }

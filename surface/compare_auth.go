@@ -16,18 +16,18 @@ func (d *differ) auth(before, after rawjson.Value) {
 		name      string
 		malformed Class
 	}{{"issuer", AuthIssuer}, {"resource", AuthResource}} {
-		old, new := before.Get(document.name), after.Get(document.name)
-		if !new.Exists() || same(old, new) {
+		was, is := before.Get(document.name), after.Get(document.name)
+		if !is.Exists() || same(was, is) {
 			continue
 		}
 		d.at(document.name, func() {
 			switch {
-			case !old.Exists():
-				d.change(AuthMetadataChanged, old, new, "added")
-			case notObject(old) || notObject(new):
-				d.change(document.malformed, old, new, "changed: not an object")
+			case !was.Exists():
+				d.change(AuthMetadataChanged, was, is, "added")
+			case notObject(was) || notObject(is):
+				d.change(document.malformed, was, is, "changed: not an object")
 			default:
-				d.login(old, new)
+				d.login(was, is)
 			}
 		})
 	}

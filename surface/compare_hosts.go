@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"iter"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -142,7 +143,7 @@ const maxHost = 1024
 // hostAt gives the host of a URL whose authority starts text.
 func hostAt(text []byte) string {
 	text = text[:min(len(text), maxHost)]
-	if end := bytes.IndexAny(text, "/?#\\\"'`<>(){}|^ ,;*\u3000\u3001\u3002"); end >= 0 {
+	if end := bytes.IndexAny(text, "/?#\\\"'`<>(){}|^ ,;\u3000\u3001\u3002"); end >= 0 {
 		text = text[:end]
 	}
 	text = text[bytes.LastIndexByte(text, '@')+1:]
@@ -150,8 +151,12 @@ func hostAt(text []byte) string {
 		host, _, _ := bytes.Cut(text[1:], []byte("]"))
 		return strings.ToLower(string(host))
 	}
-	host, _, _ := bytes.Cut(text, []byte(":"))
-	return strings.Trim(strings.ToLower(string(host)), ".!]$%&")
+	name, _, _ := bytes.Cut(text, []byte(":"))
+	host, err := url.PathUnescape(string(name)) // as browsers do
+	if err != nil || strings.HasPrefix(host, "$") {
+		return "" // a place for one
+	}
+	return strings.Trim(strings.ToLower(host), ".*!]&")
 }
 
 // ownerOf gives what one owner registers: the domain below a public suffix, or the

@@ -118,7 +118,7 @@ func similarFaces(olds, news []face, found map[int]int) {
 	}
 	from, to := unpaired(olds), unpaired(news)
 	left := maxRenamePairs
-	candidates := func(f *face) []int { return to }
+	candidates := func(*face) []int { return to }
 	if len(from)*len(to) > maxRenamePairs { // then only those of equal constraints
 		byShape := make(map[Digest][]int, len(to))
 		for _, j := range to {

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"bytes"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +81,8 @@ func (s *schemaDiffer) report(dir direction, before, after rawjson.Value, detail
 
 // headers reports when the places of x-mcp-header under two values differ.
 func (d *differ) headers(before, after rawjson.Value) {
-	was, is := headersIn(nil, before, ""), headersIn(nil, after, "")
+	h := headerFinder{seed: maphash.MakeSeed()}
+	was, is := h.in(nil, before, 0), h.in(nil, after, 0)
 	if slices.Equal(was, is) {
 		return
 	}
@@ -96,19 +98,31 @@ func (d *differ) headers(before, after rawjson.Value) {
 
 const headerKeyword = "x-mcp-header"
 
-// headersIn appends the value and place of each header under v.
-func headersIn(found []string, v rawjson.Value, place string) []string {
+// headerFinder finds headers of parameters. A place is a hash of its pointer, since
+// pointers may be long and many.
+type headerFinder struct{ seed maphash.Seed }
+
+// header is where a header stands, and its value.
+type header struct {
+	place uint64
+	value string
+}
+
+func (h headerFinder) in(found []header, v rawjson.Value, place uint64) []header {
 	if !bytes.Contains(v.Raw(), []byte(headerKeyword)) {
 		return found
 	}
+	below := func(name string) uint64 {
+		return maphash.Comparable(h.seed, header{place, name})
+	}
 	for i, e := range v.Elems() {
-		found = headersIn(found, e, place+"/"+strconv.Itoa(i))
+		found = h.in(found, e, below(strconv.Itoa(i)))
 	}
 	for name, m := range v.Members() {
 		if name == headerKeyword {
-			found = append(found, place+" "+string(m.Raw()))
+			found = append(found, header{place, string(m.Raw())})
 		}
-		found = headersIn(found, m, place+rawjson.Pointer(name))
+		found = h.in(found, m, below(name))
 	}
 	return found
 }
@@ -171,7 +185,10 @@ func (s *schemaDiffer) subschema(before, after rawjson.Value, subject string) {
 		s.report(widened, before, after, loosened)
 	case was > is:
 		s.report(narrowed, before, after, tightened)
-	default: // true and {}, false and {"not": {}}, or one of them with a text
+	case was == nothing: // false and {"not": {}}, in which there may be a text
+		s.respelled = true
+		s.at("not", func() { s.keywords(before.Get("not"), after.Get("not")) })
+	default: // true and {}, which may have a text
 		s.respelled = true
 		s.keywords(before, after)
 	}
