@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -94,23 +95,24 @@ func (d *document) sortedNames(names []uint32, at uint32) []uint32 {
 	name := at + 1
 	for i := range d.nodes[at].count {
 		names = append(names, name)
-		sorted = sorted && (i == 0 || d.compareNames(names[i-1], name) <= 0)
+		sorted = sorted && (i == 0 || d.compareNames(names[i-1], name) < 0)
 		name = d.nodes[name+1].next
 	}
 	if !sorted {
-		slices.SortStableFunc(names, d.compareNames)
+		slices.SortFunc(names, d.compareNames)
 	}
 	return names
 }
 
-// compareNames orders two string nodes by their UTF-16 code units.
+// compareNames orders two string nodes by their UTF-16 code units, then by their
+// place on the wire.
 func (d *document) compareNames(a, b uint32) int {
 	na, nb := &d.nodes[a], &d.nodes[b]
 	x, y := d.data[na.start+1:na.end-1], d.data[nb.start+1:nb.end-1]
 	if na.exact && nb.exact {
-		return compareUTF16(x, y)
+		return cmp.Or(compareUTF16(x, y), cmp.Compare(a, b))
 	}
-	return slices.Compare(codeUnits(x), codeUnits(y))
+	return cmp.Or(compareUnits(x, y), cmp.Compare(a, b))
 }
 
 // compareUTF16 orders UTF-8 by its UTF-16 code units. The order of the bytes is the
@@ -129,25 +131,49 @@ func compareUTF16(x, y []byte) int {
 	return len(x) - len(y)
 }
 
+// compareUnits is compareUTF16 for what lies between the quotes of any string.
+func compareUnits(x, y []byte) int {
+	a, b := codeUnits{rest: x}, codeUnits{rest: y}
+	for {
+		unit, other := a.next(), b.next()
+		if unit != other {
+			return int(unit - other)
+		}
+		if unit < 0 {
+			return 0
+		}
+	}
+}
+
+// codeUnits gives the UTF-16 code units of what lies between the quotes of a string.
+type codeUnits struct {
+	rest []byte
+	low  rune // the second half of a pair that was begun
+}
+
 // notUTF8 is added to a byte that is not UTF-8, to make a code unit of it.
 const notUTF8 = 1 << 16
 
-// codeUnits decodes what lies between the quotes of a string.
-func codeUnits(b []byte) []uint32 {
-	units := make([]uint32, 0, len(b))
-	for len(b) > 0 {
-		r, size, valid := decode(b)
-		switch high, low := utf16.EncodeRune(r); {
-		case !valid:
-			units = append(units, notUTF8+uint32(b[0]))
-		case high != utf8.RuneError:
-			units = append(units, uint32(high), uint32(low))
-		default:
-			units = append(units, uint32(r))
-		}
-		b = b[size:]
+// next is negative at the end.
+func (u *codeUnits) next() rune {
+	if low := u.low; low != 0 {
+		u.low = 0
+		return low
 	}
-	return units
+	if len(u.rest) == 0 {
+		return -1
+	}
+	first := u.rest[0]
+	r, size, valid := decode(u.rest)
+	u.rest = u.rest[size:]
+	if !valid {
+		return notUTF8 + rune(first)
+	}
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		u.low = low
+		return high
+	}
+	return r
 }
 
 // decode gives the first character of what lies between the quotes of a string,
