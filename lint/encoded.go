@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
-	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // encodedRules are the rules about text in another form.
@@ -61,8 +60,8 @@ func encoded(t *text) {
 	}
 	for _, b := range blobs(t.s) {
 		switch payload := b.decode(0); {
-		case payload != "" && t.key == "blob" && t.item.Kind == surface.Resource:
-			t.reveal(payload) // contents of a resource are in base64
+		case payload != "" && t.role == roleBlob:
+			t.reveal(payload)
 		case payload != "":
 			t.payload(b.start, b.end, b.alphabet.name+" that decodes to text", payload)
 		case b.opaque() && !binaryURI(t.s[:b.start]):
@@ -499,7 +498,7 @@ func schemes(t *text) {
 		switch {
 		case scheme == "data":
 			media, _, ok := strings.Cut(strings.ToLower(rest), ",")
-			if ok && activeType(media) && (t.key != "src" || !strings.Contains(media, "svg")) {
+			if ok && activeType(media) && (t.role != roleSource || !strings.Contains(media, "svg")) {
 				t.found(Block, start, i+1+len(media), "a data: URI that carries a page or a script")
 			}
 		case rest != "" && !strings.HasPrefix(rest, "void(0)"):

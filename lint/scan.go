@@ -37,8 +37,10 @@ func scanItems(items []surface.Item, o Options) []Finding {
 	s := &scanner{
 		items: items, options: o,
 		dispatch:  newDispatch(ruleset()),
-		seen:      make(map[string]sight, 1024),
 		seenNames: make(map[string]sight, 256),
+	}
+	for r := range s.seen {
+		s.seen[r] = map[string]sight{}
 	}
 	s.names = newNames(items, o.Neighbours)
 	whole := &item{Item: &surface.Item{}, scan: s}
@@ -60,10 +62,11 @@ type scanner struct {
 	options  Options
 	names    *names
 	dispatch *dispatch
-	// seen says which rules to try on a string, by its spelling in JSON, and
-	// seenNames on the name of a member: most of a large surface is the same few
-	// texts again and again.
-	seen, seenNames map[string]sight
+	// seen says which rules to try on a string of each role, by its spelling in
+	// JSON, and seenNames on the name of a member: most of a large surface is the
+	// same few texts again and again.
+	seen      [numRoles]map[string]sight
+	seenNames map[string]sight
 
 	rule     *rule // the one that runs
 	findings []Finding
@@ -87,10 +90,12 @@ type item struct {
 	err   error
 	path  path // where the walk is
 
-	findings []Finding
-	known    map[digest]bool
-	limits   map[ruleSeverity]*rest
-	params   map[string]bool
+	findings  []Finding
+	reports   int  // calls of report
+	consulted bool // what the running rule finds depends on the item as well
+	known     map[digest]bool
+	limits    map[ruleSeverity]*rest
+	params    map[string]bool
 }
 
 type ruleSeverity struct {
@@ -131,19 +136,20 @@ func (s *scanner) scanItem(of *surface.Item) {
 // visit tries the rules on a string of the definition. It is decoded only when one
 // may find something.
 func (it *item) visit(v rawjson.Value, key string, r role) {
-	raw := v.Raw()
-	of, known := it.scan.seen[string(raw)]
+	seen, raw := it.scan.seen[r], v.Raw()
+	of, known := seen[string(raw)]
 	if known && of.mask == 0 {
 		return
 	}
 	s, _ := v.Text()
 	if !known {
 		of = it.scan.dispatch.sight(s)
-		if len(it.scan.seen) < maxSeen {
-			it.scan.seen[string(raw)] = of
-		}
 	}
-	it.try(of.mask, &text{s: s, role: r, key: key, item: it, scan: it.scan, traits: of.traits})
+	before := of.mask
+	of.mask = it.try(of.mask, &text{s: s, role: r, key: key, item: it, scan: it.scan, traits: of.traits})
+	if !known && len(seen) < maxSeen || known && of.mask != before {
+		seen[string(raw)] = of
+	}
 }
 
 // name tries the rules on the name of a member.
@@ -158,16 +164,24 @@ func (it *item) name(s string) {
 	it.try(of.mask, &text{s: s, role: roleKey, item: it, scan: it.scan, traits: of.traits})
 }
 
-func (it *item) try(mask ruleMask, t *text) {
+// try returns the rules that are to be tried on the same string in the same role
+// again: those that found something, or looked at the rest of the item.
+func (it *item) try(mask ruleMask, t *text) (again ruleMask) {
 	for ; mask != 0; mask &= mask - 1 {
 		r := &it.scan.dispatch.rules[bits.TrailingZeros64(uint64(mask))]
 		it.scan.rule = r
+		reports := it.reports
+		it.consulted = false
 		if r.folded {
 			r.text(t.folded())
 		} else {
 			r.text(t)
 		}
+		if it.reports > reports || it.consulted {
+			again |= mask & -mask
+		}
 	}
+	return again
 }
 
 // maxReveals bounds how often what was hidden hides something again.
@@ -188,6 +202,7 @@ func (t *text) reveal(payload string) {
 // parameters are the names of the properties at the root of the input schema, or
 // of the arguments of a prompt.
 func (it *item) parameters() map[string]bool {
+	it.consulted = true
 	if it.params != nil {
 		return it.params
 	}
@@ -231,6 +246,7 @@ func (it *item) report(h hit) {
 	rule := it.scan.rule
 	where := it.path.digest()
 	id := digestOf(rule.ID, string(h.severity), string(it.Kind), it.Name, string(where[:]), h.matched)
+	it.reports++
 	if it.known[id] {
 		return // a text may hold the same twice, or hold it hidden as well
 	}

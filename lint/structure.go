@@ -328,7 +328,7 @@ func absolute(uri string) bool {
 
 // unknownSchema looks at the dialect that a schema names.
 func unknownSchema(t *text) {
-	if t.key != "$schema" || t.role != roleURI {
+	if t.role != roleDialect {
 		return
 	}
 	switch host := urlHost(t.s); host {
@@ -339,7 +339,7 @@ func unknownSchema(t *text) {
 }
 
 func oversizedText(t *text) {
-	if len(t.s) <= maxTextNote || t.key == "src" {
+	if len(t.s) <= maxTextNote || t.role == roleSource {
 		return
 	}
 	severity := Note
@@ -380,9 +380,13 @@ func duplicateMember(it *item) {
 }
 
 func badUnicode(t *text) {
-	flaws := t.item.flaws
 	at := strings.IndexRune(t.s, '\uFFFD')
-	if at < 0 || flaws.InvalidUTF8+flaws.LoneSurrogates == 0 {
+	if at < 0 {
+		return
+	}
+	flaws := t.item.flaws
+	t.item.consulted = true
+	if flaws.InvalidUTF8+flaws.LoneSurrogates == 0 {
 		return
 	}
 	t.item.report(hit{

@@ -118,7 +118,7 @@ func unicodeRules() []rule {
 // invisible has a use.
 func (t *text) identifier() bool {
 	switch t.role {
-	case roleName, roleKey, roleEnum, roleConst, roleURI:
+	case roleName, roleKey, roleEnum, roleConst, roleURI, roleDialect, roleSource:
 		return true
 	default:
 		return false
@@ -326,10 +326,12 @@ func twoSymbols(marks []mark) string {
 		}
 		payload, inverse = append(payload, b), append(inverse, ^b)
 	}
-	if text := readable(payload); text != "" {
-		return text
+	for _, bytes := range [][]byte{payload, inverse} {
+		if text := readable(bytes); strings.ContainsFunc(text, func(r rune) bool { return r != rune(text[0]) }) {
+			return text
+		}
 	}
-	return readable(inverse)
+	return ""
 }
 
 // selectorByte is the number of a selector, which is how bytes are hidden in them.
@@ -359,12 +361,12 @@ const (
 func whitespacePad(t *text) {
 	pad := padding{indent: true}
 	for i, r := range t.s {
-		start, what := pad.next(i, r)
+		start, end, what := pad.next(i, r)
 		if what == "" {
 			continue
 		}
-		shown := excerpt(t.s[:start], start, start) + " [" + what + "] " + excerpt(t.s[i:], 0, 0)
-		t.item.report(hit{Block, t.s[start:i], what + " before more text", shown})
+		shown := excerpt(t.s[:start], start, start) + " [" + what + "] " + excerpt(t.s[end:], 0, 0)
+		t.item.report(hit{Block, t.s[start:end], what + " before more text", shown})
 	}
 }
 
@@ -373,12 +375,13 @@ type padding struct {
 	blanks, columns int  // where they begin since the last visible character, and their width
 	gap, breaks     int  // where the empty lines begin, and their number
 	shown           int  // visible characters in this line
+	first           int  // where they begin
 	indent          bool // none yet
 }
 
-// next takes the rune at i. It says where the stretch that ends there begins, and
-// what it is, if it is too long.
-func (p *padding) next(i int, r rune) (start int, tooLong string) {
+// next takes the rune at i. If a stretch that is too long has ended, it says where
+// that is, and what.
+func (p *padding) next(i int, r rune) (start, end int, tooLong string) {
 	switch {
 	case r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
 		if p.shown > 1 {
@@ -388,7 +391,7 @@ func (p *padding) next(i int, r rune) (start int, tooLong string) {
 			p.breaks++
 		}
 		p.blanks, p.columns, p.shown, p.indent = i+utf8.RuneLen(r), 0, 0, true
-		return 0, ""
+		return 0, 0, ""
 	case isBlank(r):
 		if p.columns == 0 {
 			p.blanks = i
@@ -397,19 +400,21 @@ func (p *padding) next(i int, r rune) (start int, tooLong string) {
 		if r == '\t' {
 			p.columns += columnsOfTab - 1
 		}
-		return 0, ""
+		return 0, 0, ""
 	case unicode.Is(ignorable, r):
-		return 0, ""
+		return 0, 0, ""
 	}
-	p.shown++
+	if p.shown++; p.shown == 1 {
+		p.first = i
+	}
 	switch {
 	case p.indent && p.columns >= maxIndent || !p.indent && p.columns >= maxBlanks:
-		start, tooLong = p.blanks, fmt.Sprintf("%d blanks", p.columns)
+		start, end, tooLong = p.blanks, i, fmt.Sprintf("%d blanks", p.columns)
 	case p.breaks >= maxBreaks && p.shown == 2:
-		start, tooLong = p.gap, fmt.Sprintf("%d line breaks", p.breaks)
+		start, end, tooLong = p.gap, p.first, fmt.Sprintf("%d line breaks", p.breaks)
 	}
 	p.columns, p.indent = 0, false
-	return start, tooLong
+	return start, end, tooLong
 }
 
 // isBlank reports characters that take space and show nothing.

@@ -23,8 +23,12 @@ const (
 	roleConst             //
 	roleExample           //
 	rolePattern           //
-	roleURI               // $ref, $id, $schema, src, uri, ...
+	roleURI               // $ref, $id, uri, ...
 	roleMeta              // anything under _meta
+	roleDialect           // $schema
+	roleSource            // src of an icon
+	roleBlob              // contents in base64
+	numRoles
 )
 
 // place is what the members of an object mean.
@@ -52,7 +56,8 @@ var objectMembers = map[string]member{
 	"description":      {role: roleDescription},
 	"uri":              {role: roleURI},
 	"uriTemplate":      {role: roleURI},
-	"src":              {role: roleURI},
+	"src":              {role: roleSource},
+	"blob":             {role: roleBlob},
 	"websiteUrl":       {role: roleURI},
 	"version":          {},
 	"mimeType":         {},
@@ -96,7 +101,7 @@ var schemaMembers = map[string]member{
 	"$recursiveRef":         {role: roleURI},
 	"$id":                   {role: roleURI},
 	"id":                    {role: roleURI},
-	"$schema":               {role: roleURI},
+	"$schema":               {role: roleDialect},
 	"$anchor":               {role: roleKey},
 	"$dynamicAnchor":        {role: roleKey},
 	"required":              {role: roleKey},
