@@ -15,7 +15,7 @@ const (
 	hasNonASCII trait = 1 << iota
 	hasControl        // C0 other than tab and line breaks, or DEL
 	hasBreak          // tab and line breaks
-	hasBlanks         // at least minBlanks blanks and line breaks in a row
+	hasBlanks         // at least minBlanks blanks in a row, or maxBreaks line breaks
 	hasAngle          // <
 	hasBracket        // [
 	hasAt             // @
@@ -170,15 +170,12 @@ func look(s string, word func(string)) trait {
 			eachWord(s[i:end], word)
 			i = end
 		case class&classBlank != 0:
-			end := i
-			for end < len(s) && charClass[s[end]]&classBlank != 0 {
-				if s[end] != ' ' {
-					seen |= hasBreak
-				}
-				end++
-			}
-			if end-i >= minBlanks {
+			end := l.blanks(i)
+			if l.width >= minBlanks || l.breaks >= maxBreaks {
 				seen |= hasBlanks
+			}
+			if l.breaks > 0 || l.width > end-i {
+				seen |= hasBreak
 			}
 			i = end
 		default:
@@ -209,6 +206,25 @@ type looker struct {
 	s                       string
 	coded, numbers, escapes int
 	lastCoded               int // where the last run that looks encoded ended
+	width                   int // of the last run of blanks
+	breaks                  int // line breaks
+}
+
+// blanks passes over a run of blanks.
+func (l *looker) blanks(start int) (end int) {
+	l.width = 0
+	for end = start; end < len(l.s) && charClass[l.s[end]]&classBlank != 0; end++ {
+		switch l.s[end] {
+		case ' ':
+			l.width++
+		case '\t':
+			l.width += columnsOfTab
+		default:
+			l.width++
+			l.breaks++
+		}
+	}
+	return end
 }
 
 // token looks at a run of word and base64 characters.
