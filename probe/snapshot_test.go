@@ -360,12 +360,23 @@ func TestAuthMetadataAlone(t *testing.T) {
 	if len(s.Of(surface.Auth)) != 1 {
 		t.Errorf("%d items of auth", len(s.Of(surface.Auth)))
 	}
+	if changes := surface.Compare(s, snapshot(t, l.audit(), probe.Options{AuthMetadata: true}), surface.CompareOptions{}); len(changes) > 0 {
+		t.Errorf("the same login reads as changed: %+v", changes)
+	}
 	whole := snapshot(t, l.bearer("opens-me"), probe.Options{AuthMetadata: true})
-	if changes := surface.Compare(whole, s, surface.CompareOptions{}); len(changes) > 0 {
-		t.Errorf("what was not asked for reads as changed: %+v", changes)
+	if a, b := whole.Of(surface.Auth)[0], s.Of(surface.Auth)[0]; a.Digests.Raw != b.Digests.Raw {
+		t.Errorf("one login is two:\n%s\n%s", a.Definition, b.Definition)
 	}
 	if changes := surface.Compare(whole, snapshot(t, l.bearer("opens-me"), probe.Options{}), surface.CompareOptions{}); len(changes) > 0 {
 		t.Errorf("a login that was not looked at reads as changed: %+v", changes)
+	}
+	l.server = map[string]string{serverPath: serverDoc("$AS", cimd)}
+	var classes []surface.Class
+	for _, c := range surface.Compare(s, snapshot(t, l.audit(), probe.Options{AuthMetadata: true}), surface.CompareOptions{}) {
+		classes = append(classes, c.Class)
+	}
+	if !slices.Equal(classes, []surface.Class{surface.AuthS256Lost}) {
+		t.Errorf("the login lost S256, and what changed is %q", classes)
 	}
 	if !r.Digest().IsZero() {
 		t.Error("the report has a digest, and no list")
