@@ -37,6 +37,26 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadUnlisted: of an inventory that was not listed to its end nothing is known.
+func TestReadUnlisted(t *testing.T) {
+	s, err := Read([]byte(`{"surface":1,"unlisted":["prompt","tool"],"tools":[{"name":"a"}],"resources":[{"uri":"u"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Kind{Tool, Prompt}, s.Unlisted()); diff != "" {
+		t.Errorf("unlisted (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]item{{Resource, "u", `{"uri":"u"}`}}, itemsOf(s)); diff != "" {
+		t.Errorf("items (-want +got)\n%s", diff)
+	}
+}
+
+func TestReadIsBounded(t *testing.T) {
+	if s, err := Read(make([]byte, maxFile+1)); s != nil || err == nil || err.Error() != "the surface has 67108865 bytes, the limit is 67108864" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"nothing", "", "the surface cannot be read: line 1: invalid JSON at offset 0: unexpected end of input where a value should start"},

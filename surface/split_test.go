@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -287,5 +288,25 @@ func TestDigestsAreStable(t *testing.T) {
 	}
 	if distinct := slices.Compact(slices.Sorted(slices.Values(short))); len(distinct) != len(short) {
 		t.Errorf("digests of different parts are equal: %v", short)
+	}
+}
+
+// TestDeepSchemasCostNoMore: lists of schemas in lists of schemas are not copied on
+// every level.
+func TestDeepSchemasCostNoMore(t *testing.T) {
+	schema := `{"enum":["` + strings.Repeat("a", 1<<20) + `"],"title":"` + strings.Repeat("b", 1<<20) + `"}`
+	for range 100 {
+		schema = `{"anyOf":[` + schema + `,{"a":1}]}`
+	}
+	in := Input{Tools: entries(`{"name":"t","inputSchema":` + schema + `}`)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := New(in)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 30*uint64(len(schema)) {
+		t.Errorf("a schema of %d bytes took %d", len(schema), used)
+	}
+	if got := only(t, s, Tool); got.Name != "t" {
+		t.Errorf("got %s", got.Definition)
 	}
 }

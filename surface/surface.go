@@ -30,7 +30,8 @@ import (
 type Kind string
 
 // The kinds, in the order in which they are shown. The first five stand for one
-// item at most, whose name is empty.
+// item at most, whose name is empty; for more only if the server sent the same
+// member several times.
 const (
 	Server           Kind = "server"       // serverInfo
 	Protocol         Kind = "protocol"     // the negotiated revision
@@ -51,7 +52,8 @@ func Kinds() []Kind {
 // Input is what a server advertised, byte for byte.
 type Input struct {
 	// Opening is the result of server/discover or initialize, from which
-	// serverInfo, capabilities and instructions are taken.
+	// serverInfo (of _meta, if it is there), capabilities and instructions are
+	// taken, and nothing else.
 	Opening json.RawMessage
 	// Protocol is the negotiated revision.
 	Protocol string
@@ -71,7 +73,9 @@ type List struct {
 }
 
 // AuthMetadata is what a client finds when it asks where to log in: the documents
-// of RFC 9728 and RFC 8414, byte for byte. Either may be nil.
+// of RFC 9728 and RFC 8414, byte for byte. Either may be nil. The item that is made
+// of them is an object with the members resource and issuer, in which lists of
+// strings are sorted, and keys and signatures (jwks, signed_metadata) are left out.
 type AuthMetadata struct {
 	Resource json.RawMessage // of the protected resource
 	Issuer   json.RawMessage // of its authorization server
@@ -108,11 +112,23 @@ func (d *Digest) UnmarshalText(text []byte) error {
 
 // Digests name what can change in an item. Raw covers the whole object. The
 // others cover a part each, so that a change which moves only Raw changes nothing
-// that a client or a model could tell: Text is what a model or a person reads
-// (name, title, description, and the same under schemas, with their places), Shape
-// the schemas without that, in a form in which equal constraints are equal,
-// Annotations the effective values of hints, Meta everything else (_meta, icons,
-// execution, keys of vendors).
+// that a client or a model could tell:
+//
+//   - Text is what a model or a person reads: name, title, description, the URI of a
+//     resource, the instructions; of a tool also the title of its annotations, and
+//     titles, descriptions and comments in its schemas; of a prompt those of its
+//     arguments. Places count, the order in lists that have none does not.
+//   - Shape is what programs go by: the schemas of a tool without their text, in a
+//     form in which equal constraints are equal; names and necessity of the arguments
+//     of a prompt; the MIME type of a resource; the version of a server.
+//   - Annotations are the effective hints of a tool, with their defaults, and what
+//     else its annotations hold; the annotations of a resource as they are.
+//   - Meta is everything else: _meta, icons, execution, members of vendors; of Auth
+//     all but what only people read.
+//
+// A branch of anyOf, oneOf or allOf is known by its type, constant or reference, and
+// among equal ones by its rank. So a change of those in a branch with text, or one
+// that swaps ranks, moves Text as well as Shape.
 type Digests struct {
 	Raw, Text, Shape, Annotations, Meta Digest
 }
