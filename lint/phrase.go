@@ -29,6 +29,8 @@ type exception uint8
 const (
 	// unlessNegated: after not, never, without and the like.
 	unlessNegated exception = 1 << iota
+	// unlessCondition: after if, until, once and the like.
+	unlessCondition
 )
 
 // element is one step of a compiled phrase.
@@ -242,7 +244,8 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 				continue
 			}
 			length, ok := c.match(tokens[i:])
-			if !ok || c.unless&unlessNegated != 0 && b.negated(tokens, i) {
+			if !ok || c.unless&unlessNegated != 0 && b.negated(tokens, i) ||
+				c.unless&unlessCondition != 0 && b.before(tokens, i, 40, "conditional") {
 				continue
 			}
 			h := passage{rule: c.rule, severity: c.severity, start: int(t.start), end: int(tokens[i+length-1].end), first: i, last: i + length - 1}

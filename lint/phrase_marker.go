@@ -66,6 +66,7 @@ func (r *reader) markers(t *text) {
 		}
 	}
 	r.heads(t)
+	r.report(t, ruleMarker, "passes a part of the text off as instructions of the system")
 }
 
 // maxTags bounds the tags that are looked at in one text, as each looks for its
@@ -269,7 +270,8 @@ func (r *reader) label(t *text, i int) {
 		if all > 0 {
 			severity = Block
 		}
-	case len(words) > 1 && is(first, "sender") && is(last, "notice") && all > 0:
+	case len(words) > 1 && is(first, "sender") && is(last, "notice") && all > 0,
+		len(words) == 1 && is(first, "sender") && first.form&formCaps != 0 && (strong > 0 || strings.HasPrefix(follows, ":")):
 		severity = Note
 	case len(words) == 1 && is(first, "urgent") && strong+all > 0 && !strings.HasPrefix(follows, "(") &&
 		r.startsHere(t.s, i) && (i == 0 || first.form&formCaps == 0):
@@ -351,6 +353,8 @@ func (r *reader) head(s string, words []token) Severity {
 		return Block
 	case len(words) == 1 && is(first, "system") && (caps || strings.HasSuffix(s[:first.start], "### ")) && all > 0:
 		return Block
+	case len(words) == 1 && is(first, "instruction") && strings.HasSuffix(s[:first.start], "### "):
+		return Note
 	case len(words) > 1 && is(first, "sender") && is(last, "notice") && caps && all > 0:
 		return Note
 	case len(words) > 2 && is(first, "address") && is(last, "agent") && strong > 0:

@@ -4,7 +4,8 @@ import "strings"
 
 // exfilled finds addresses that something is sent to: by order, not by a person.
 func (r *reader) exfilled(t *text) {
-	r.read(t)
+	const message = "tells a model to send something to an address that the text names"
+	r.report(t, "exfil", message)
 	b := r.book
 	for i := range r.tokens {
 		k := &r.tokens[i]
@@ -29,7 +30,7 @@ func (r *reader) exfilled(t *text) {
 		}
 		start := min(r.tokens[verb].start, k.start)
 		end := max(r.tokens[verb].end, k.end)
-		t.found(severity, int(start), int(end), "tells a model to send something to an address that the text names")
+		t.found(severity, int(start), int(end), message)
 	}
 }
 
