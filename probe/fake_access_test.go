@@ -182,6 +182,7 @@ func (l *login) serveAS(w http.ResponseWriter, r *http.Request) {
 			n++
 		}
 	}
+	doc, ok := l.server[r.URL.Path]
 	l.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == "/token" && r.Method == http.MethodPost {
@@ -193,7 +194,6 @@ func (l *login) serveAS(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, l.fill(answer))
 		return
 	}
-	doc, ok := l.server[r.URL.Path]
 	if !ok {
 		doc = "404"
 	}

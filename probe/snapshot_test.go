@@ -370,7 +370,9 @@ func TestAuthMetadataAlone(t *testing.T) {
 	if changes := surface.Compare(whole, snapshot(t, l.bearer("opens-me"), probe.Options{}), surface.CompareOptions{}); len(changes) > 0 {
 		t.Errorf("a login that was not looked at reads as changed: %+v", changes)
 	}
+	l.mu.Lock()
 	l.server = map[string]string{serverPath: serverDoc("$AS", cimd)}
+	l.mu.Unlock()
 	var classes []surface.Class
 	for _, c := range surface.Compare(s, snapshot(t, l.audit(), probe.Options{AuthMetadata: true}), surface.CompareOptions{}) {
 		classes = append(classes, c.Class)
