@@ -24,6 +24,14 @@ func completeFlags(cmd *cobra.Command) {
 			choice = []string{"tools", "resources", "prompts"}
 		case "protocol-version":
 			choice = wire.Revisions()
+		case "drift-policy":
+			choice = policies()
+		case "effect":
+			for _, class := range classes() {
+				for _, effect := range effects() {
+					choice = append(choice, class+"="+effect)
+				}
+			}
 		}
 		if f.Name == "target" {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeTargets)

@@ -26,12 +26,13 @@ const (
 	groupTransport  flagGroup = "Transport (one of them, or an argument)"
 	groupConnection flagGroup = "Connection"
 	groupCheck      flagGroup = "Check"
+	groupDrift      flagGroup = "Approval"
 	groupOutput     flagGroup = "Output"
 	groupOther      flagGroup = "Other"
 )
 
 func flagGroups() []flagGroup {
-	return []flagGroup{groupTransport, groupConnection, groupCheck, groupOutput, groupOther}
+	return []flagGroup{groupTransport, groupConnection, groupCheck, groupDrift, groupOutput, groupOther}
 }
 
 const groupKey = "group"
@@ -102,8 +103,10 @@ func (g *given) fill(prefixes []string, lookup func(string) (string, bool)) erro
 func (g *given) set(f *pflag.Flag, variable, value string) error {
 	values := []string{value}
 	switch f.Value.Type() {
-	case typeList:
+	case typeList, typeEffect:
 		values = splitList(value, func(string) bool { return true })
+	case typeMask, typeIdentity: // which hold commas
+		values = strings.Split(strings.TrimSpace(value), "\n")
 	case typeHeaders:
 		values = splitList(value, func(s string) bool { return headLen(s, ":") > 0 })
 	case typeAssignments:
@@ -193,6 +196,10 @@ const (
 	typeSecretFile  = "secret file"
 	typeFormat      = "format"
 	typeSize        = "bytes"
+	typePolicy      = "policy"
+	typeEffect      = "CLASS=EFFECT"
+	typeMask        = "mask"
+	typeIdentity    = "identity"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.

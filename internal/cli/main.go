@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ type app struct {
 	lookup func(string) (string, bool)
 	// program is mcpvigil, or the program that a link's name asks for.
 	program string
+	// answers reads what a person types in reply to questions; nil until the first.
+	answers *bufio.Reader
 	// code is what the command that ran found out.
 	code int
 	// waiting: the command waits for servers and ends when its context does.
@@ -106,7 +109,9 @@ func (a *app) newRootCommand() *cobra.Command {
   mcpvigil check https://mcp.example.com/mcp   check one over Streamable HTTP
   mcpvigil check -- npx -y some-server         start one and check it over stdio
   mcpvigil check mcpvigil.yaml                 check every target of a file
-  mcpvigil doctor                              explain what is wrong, and what to do`,
+  mcpvigil doctor                              explain what is wrong, and what to do
+  mcpvigil lock, mcpvigil verify               approve what servers tell agents, and
+                                               hold them to it`,
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -127,6 +132,7 @@ func (a *app) newRootCommand() *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
 		a.newCheckCommand(), a.newPingCommand(), a.newDoctorCommand(), a.newInspectCommand(),
+		a.newLockCommand(), a.newVerifyCommand(), a.newDiffCommand(), a.newLintCommand(),
 		a.newLoginCommand(), a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(),
 	)

@@ -141,10 +141,17 @@ func (o *outputOptions) addBasic(fs *pflag.FlagSet, formats ...render.Format) {
 }
 
 func (o *outputOptions) add(fs *pflag.FlagSet, formats ...render.Format) {
+	o.addPlain(fs, formats...)
+	grouped(fs, groupOutput, func() {
+		fs.Var(&o.exitMap, "exit-map", "exit with the codes of another program: agenthealth, nagios or mcp-healthcheck")
+	})
+}
+
+// addPlain is add for commands whose exit codes no other program has.
+func (o *outputOptions) addPlain(fs *pflag.FlagSet, formats ...render.Format) {
 	o.addBasic(fs, formats...)
 	grouped(fs, groupOutput, func() {
 		fs.StringVar(&o.file, "output", "", "write the report to `file`, which is replaced as a whole, also with --quiet")
-		fs.Var(&o.exitMap, "exit-map", "exit with the codes of another program: agenthealth, nagios or mcp-healthcheck")
 		fs.BoolVar(&o.noColor, "no-color", false, "do not colour; the variable NO_COLOR does the same")
 	})
 }

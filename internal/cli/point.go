@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -45,6 +46,11 @@ func (o *pointOptions) addTransport(fs *pflag.FlagSet) {
 		fs.StringVar(&o.url, "url", "", "connect to `url` over Streamable HTTP")
 		fs.StringVar(&o.sse, "sse", "", "connect to `url` over the HTTP+SSE transport of 2024-11-05")
 	})
+	o.addHeaders(fs)
+}
+
+// addHeaders defines the rest of the flags that mcp-healthcheck has, too.
+func (o *pointOptions) addHeaders(fs *pflag.FlagSet) {
 	grouped(fs, groupConnection, func() {
 		fs.Var(list{&o.headers, typeHeaders, isPair(":")}, "header", "send an HTTP header (repeatable)")
 		fs.StringVar(&o.cwd, "cwd", "", "start the command in `path`")
@@ -58,6 +64,11 @@ func (o *pointOptions) add(fs *pflag.FlagSet) {
 		fs.StringVar(&o.configFile, "config", "", "read targets from `file`: mcpvigil.yaml, agenthealth.yaml, or a client's configuration")
 		fs.Var(list{&o.named, typeList, nil}, "target", "take only the target called `name` from the file (repeatable)")
 	})
+	o.addConnection(fs)
+}
+
+// addConnection defines how to get in, beside addHeaders.
+func (o *pointOptions) addConnection(fs *pflag.FlagSet) {
 	grouped(fs, groupConnection, func() {
 		fs.Var(checked{&o.bearerEnv, typeVariable, isVariable}, "bearer-env", "send the bearer token in the environment variable `name`")
 		fs.Var(checked{&o.bearerFile, typeSecretFile, isSecretFile}, "bearer-file", "send the bearer token in the file `path`")
@@ -85,6 +96,8 @@ type selection struct {
 	disabled []string
 	// sources says for each target where it was found, when that is worth saying.
 	sources []string
+	// policies are those of targets whose file has one.
+	policies map[*target.Target]surface.Policy
 }
 
 // transportFlags exclude each other.
@@ -281,7 +294,10 @@ func readTargets(path string, named []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := &selection{targets: slices.Clone(f.Targets), concurrency: f.Concurrency}
+	sel := &selection{targets: slices.Clone(f.Targets), concurrency: f.Concurrency, policies: map[*target.Target]surface.Policy{}}
+	for _, m := range f.Monitors {
+		sel.policies[m.Target] = m.Policy
+	}
 	if len(named) > 0 {
 		sel.targets = nil
 	}

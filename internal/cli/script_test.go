@@ -130,7 +130,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	asked := ts.MkAbs("asked")
 	handler := map[string]http.HandlerFunc{
-		"demo": new(demo.Server).ServeHTTP,
+		"demo":     new(demo.Server).ServeHTTP,
+		"listings": newListings(ts.MkAbs).ServeHTTP,
 		"page": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<!doctype html><title>Welcome \u202eto nginx</title><h1>It works</h1>")

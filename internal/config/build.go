@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -38,7 +39,7 @@ type builder struct {
 	result *File
 	nodes  map[string]*node // by id
 	all    []*node
-	// noticed is set once it was said that monitor blocks have no effect.
+	// noticed is set once it was said that most of monitor blocks has no effect.
 	noticed bool
 }
 
@@ -97,7 +98,7 @@ func (b *builder) file(conf *fileConfig) *File {
 }
 
 func (b *builder) monitor(t *target.Target, c *monitorConfig) Monitor {
-	m := Monitor{Target: t, Configured: c != nil, Interval: b.result.Defaults.Interval, DriftPolicy: "alert", Locations: []string{"local"}}
+	m := Monitor{Target: t, Configured: c != nil, Interval: b.result.Defaults.Interval, Policy: surface.Policy{Base: surface.Alert}, Locations: []string{"local"}}
 	if c == nil {
 		return m
 	}
@@ -105,7 +106,13 @@ func (b *builder) monitor(t *target.Target, c *monitorConfig) Monitor {
 		m.Interval = time.Duration(c.Interval)
 	}
 	if c.DriftPolicy != "" {
-		m.DriftPolicy = string(c.DriftPolicy)
+		m.Policy.Base = surface.PolicyName(c.DriftPolicy)
+	}
+	for class, effect := range c.DriftEffects {
+		if m.Policy.Effects == nil {
+			m.Policy.Effects = map[surface.Class]surface.Effect{}
+		}
+		m.Policy.Effects[surface.Class(class)] = surface.Effect(effect)
 	}
 	if c.Locations != nil {
 		m.Locations = c.Locations

@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -78,13 +79,14 @@ type Defaults struct {
 type Monitor struct {
 	Target *target.Target
 	// Configured reports whether the target has a monitor block at all.
-	Configured  bool
-	Interval    time.Duration
-	DriftPolicy string // alert, record or seed
-	Tags        []string
-	Locations   []string
-	Escalation  string
-	Paused      bool
+	Configured bool
+	Interval   time.Duration
+	// Policy is what changes of the surface do.
+	Policy     surface.Policy
+	Tags       []string
+	Locations  []string
+	Escalation string
+	Paused     bool
 }
 
 // Options change how a file is read. The zero value reads the environment and

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/mcpvigil/mcpvigil/target"
+import (
+	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/target"
+)
 
 // The types below define the format. Their tags mean:
 //
@@ -74,7 +77,7 @@ func (targetFields) refused() map[string]string {
 type targetConfig struct {
 	object
 	targetFields
-	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is to be watched over time. Read and validated for the monitor to come; this version does nothing with it."`
+	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is to be watched over time. Read and validated for the monitor to come; this version uses drift_policy and drift_effects alone."`
 }
 
 func (targetConfig) about() (name, title string) { return "a target", "Target" }
@@ -252,18 +255,19 @@ func (tlsConfig) about() (name, title string) { return "tls", "TLS" }
 
 type monitorConfig struct {
 	object
-	Interval    duration    `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often to check."`
-	DriftPolicy driftPolicy `yaml:"drift_policy" default:"alert" doc:"alert fails on a changed surface, record only writes it down, seed follows AlertKick's table."`
-	Tags        []string    `yaml:"tags" is:"unique" max:"50" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"[prod, search]" doc:"Words to find and group monitors by."`
-	Locations   []string    `yaml:"locations" is:"unique" min:"1" max:"50" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" default:"[local]" doc:"Where checks run."`
-	Escalation  string      `yaml:"escalation" example:"on-call" doc:"Whom a failure reaches, by the name of an escalation policy."`
-	Paused      *bool       `yaml:"paused" default:"false" doc:"Stops the checks and keeps the history."`
+	Interval     duration                   `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often to check."`
+	DriftPolicy  driftPolicy                `yaml:"drift_policy" default:"alert" doc:"What changes do in mcpvigil verify: alert fails on a changed surface, record only writes it down, seed follows AlertKick's table."`
+	DriftEffects map[driftClass]driftEffect `yaml:"drift_effects" example:"{tool-text: fail, server-version: silent}" doc:"What the changes of single classes do in mcpvigil verify, over drift_policy. docs/surface.md has the classes."`
+	Tags         []string                   `yaml:"tags" is:"unique" max:"50" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"[prod, search]" doc:"Words to find and group monitors by."`
+	Locations    []string                   `yaml:"locations" is:"unique" min:"1" max:"50" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" default:"[local]" doc:"Where checks run."`
+	Escalation   string                     `yaml:"escalation" example:"on-call" doc:"Whom a failure reaches, by the name of an escalation policy."`
+	Paused       *bool                      `yaml:"paused" default:"false" doc:"Stops the checks and keeps the history."`
 }
 
 func (monitorConfig) about() (name, title string) { return "monitor", "Monitor" }
 
 func (monitorConfig) note() string {
-	return "Read and validated for the monitor to come; this version does nothing with it."
+	return "Read and validated for the monitor to come. Of it, this version uses drift_policy and drift_effects, in `mcpvigil verify`."
 }
 
 // Vocabularies. Where another package has the list, it is asked for it.
@@ -277,6 +281,8 @@ type (
 	reachability string
 	grant        string
 	driftPolicy  string
+	driftClass   string
+	driftEffect  string
 	authMode     string
 	algorithm    string
 	clientAuth   string
@@ -288,7 +294,22 @@ func (reachability) choices() []string { return []string{"head"} }
 func (authMode) choices() []string     { return []string{"none", "header", "oauth"} }
 func (clientAuth) choices() []string   { return []string{"client_secret_basic", "client_secret_post"} }
 func (algorithm) choices() []string    { return []string{"RS256", "PS256", "ES256", "EdDSA"} }
-func (driftPolicy) choices() []string  { return []string{"alert", "record", "seed"} }
+func (driftPolicy) choices() []string {
+	return texts([]surface.PolicyName{surface.Alert, surface.Record, surface.Seed})
+}
+
+func (driftEffect) choices() []string {
+	return texts([]surface.Effect{surface.Fail, surface.Event, surface.Silent})
+}
+
+func (driftClass) choices() []string {
+	var names []string
+	for _, c := range surface.Classes() {
+		names = append(names, string(c.Class))
+	}
+	return names
+}
+
 func (dimension) choices() []string    { return texts(target.Dimensions()) }
 func (relationship) choices() []string { return texts(target.Relationships()) }
 func (transport) choices() []string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -136,8 +137,8 @@ func TestParse(t *testing.T) {
 		Name: "test.yaml", Version: "v1", Concurrency: 16, Defaults: Defaults{Interval: 10 * time.Minute, Timeout: 20 * time.Second},
 		Targets: []*target.Target{search, files}, Nodes: map[string]*target.Target{"search": search},
 		Monitors: []Monitor{
-			{Target: search, Configured: true, Interval: time.Minute, DriftPolicy: "alert", Tags: []string{"prod", "search"}, Locations: []string{"local"}, Escalation: "on-call"},
-			{Target: files, Interval: 10 * time.Minute, DriftPolicy: "alert", Locations: []string{"local"}},
+			{Target: search, Configured: true, Interval: time.Minute, Policy: surface.Policy{Base: surface.Alert}, Tags: []string{"prod", "search"}, Locations: []string{"local"}, Escalation: "on-call"},
+			{Target: files, Interval: 10 * time.Minute, Policy: surface.Policy{Base: surface.Alert}, Locations: []string{"local"}},
 		},
 	}
 	if diff := cmp.Diff(want, f, sameSecret); diff != "" {

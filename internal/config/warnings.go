@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,15 +35,17 @@ func (b *builder) warn(t *target.Target, e Error) {
 	}
 }
 
-// notice warns once that monitor blocks have no effect yet.
+// notice warns once that most of monitor blocks has no effect yet.
 func (b *builder) notice(c *targetConfig, path string) {
-	if c.Monitor == nil || b.noticed {
+	if c.Monitor == nil || b.noticed || !slices.ContainsFunc(slices.Collect(maps.Keys(c.Monitor.members)), noEffectYet) {
 		return
 	}
 	b.noticed = true
 	at := c.keyAt("monitor")
-	b.warn(nil, Error{Line: at.Line, Column: at.Column, Path: path + ".monitor", Text: "monitor is read and validated for the monitor to come; this version does nothing with it"})
+	b.warn(nil, Error{Line: at.Line, Column: at.Column, Path: path + ".monitor", Text: "monitor is read and validated for the monitor to come; this version uses drift_policy and drift_effects alone"})
 }
+
+func noEffectYet(key string) bool { return key != "drift_policy" && key != "drift_effects" }
 
 // named warns of a second top-level target of the same name. It is no mistake,
 // since agenthealth allows it.

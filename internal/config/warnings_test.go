@@ -49,7 +49,7 @@ func TestWarnings(t *testing.T) {
 		`10:100: directory "DIR/none" does not exist; create it, or change the path`,
 		`11:97: directory "DIR/bin/server" is a file; give the directory that holds it`,
 		`14:54: name "fine" is used twice, first on line 3; give each target a name of its own: reports and metrics tell targets apart by it`,
-		`14:60: monitor is read and validated for the monitor to come; this version does nothing with it`,
+		`14:60: monitor is read and validated for the monitor to come; this version uses drift_policy and drift_effects alone`,
 		`15:54: name "fine" is used twice, first on line 3; give each target a name of its own: reports and metrics tell targets apart by it`,
 	}
 	var got []string

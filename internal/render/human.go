@@ -212,7 +212,7 @@ func (p *page) server(r *probe.Report) {
 	}
 	p.printf("\n")
 	if r.Surface != nil {
-		p.printf("  Surface: %s\n", surface(r.Surface))
+		p.printf("  Surface: %s\n", counts(r.Surface))
 	}
 	if d := r.Digest(); !d.IsZero() {
 		p.printf("  Digest: %s\n", d)
@@ -343,7 +343,7 @@ func serverName(s *probe.ServerInfo) string {
 	return out
 }
 
-func surface(s *probe.Surface) string {
+func counts(s *probe.Surface) string {
 	var parts []string
 	for _, c := range []struct {
 		n    *int

@@ -40,7 +40,7 @@ func pluginMessage(r *probe.Report) string {
 	}
 	parts := []string{fmt.Sprintf("%d/%d steps passed", r.Summary.Passed, r.Summary.Total)}
 	if r.Surface != nil {
-		parts = append(parts, surface(r.Surface))
+		parts = append(parts, counts(r.Surface))
 	}
 	return strings.Join(parts, ", ")
 }

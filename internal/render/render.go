@@ -1,6 +1,7 @@
 // Package render writes reports for people and for programs: the human layout
 // of mcp-healthcheck, JSON, YAML, JUnit XML and the Prometheus text format; the
-// long explanation of doctor; and the inventories of inspect.
+// long explanation of doctor; the inventories of inspect; and what changed in a
+// surface and was found in it, as SARIF and Markdown, too.
 //
 // Whatever a server said passes through internal/plain here, once, whether or
 // not it already did on its way into the report, because this is the last place
@@ -29,20 +30,27 @@ const (
 	YAML       Format = "yaml"
 	JUnit      Format = "junit"
 	Prometheus Format = "prometheus"
+	SARIF      Format = "sarif"
+	Markdown   Format = "markdown"
+	// SavedSurface is what [surface.Surface.Save] writes.
+	SavedSurface Format = "surface"
 )
 
-// Formats returns every format, without aliases.
+// Formats returns every format of a report, without aliases.
 func Formats() []Format { return []Format{Human, JSON, YAML, JUnit, Prometheus} }
 
-// ParseFormat accepts the names of [Formats], and text and terminal for [Human].
+// DriftFormats returns every format of a verification, without aliases.
+func DriftFormats() []Format { return []Format{Human, JSON, JUnit, SARIF, Markdown} }
+
+// ParseFormat accepts the name of any format, and text and terminal for [Human].
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(strings.ToLower(name)); f {
-	case Human, JSON, YAML, JUnit, Prometheus:
+	case Human, JSON, YAML, JUnit, Prometheus, SARIF, Markdown, SavedSurface:
 		return f, nil
 	case "text", "terminal":
 		return Human, nil
 	}
-	return "", fmt.Errorf("%q is not a format (human, json, yaml, junit or prometheus)", name)
+	return "", fmt.Errorf("%q is not a format (human, json, yaml, junit, prometheus, sarif, markdown or surface)", name)
 }
 
 // Options change how reports are written. The zero value is the plain default.

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/config"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/lint"
+	"github.com/mcpvigil/mcpvigil/probe"
+	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// What lock, verify, diff and lint share: the lockfile, the policy, and listing
+// servers without doing anything else to them.
+
+// defaultLockfile is what --lockfile names when it is not given.
+const defaultLockfile = "mcpvigil.lock"
+
+// lockfileOptions name the lockfile.
+type lockfileOptions struct{ lockfile string }
+
+func (o *lockfileOptions) add(fs *pflag.FlagSet) {
+	grouped(fs, groupDrift, func() {
+		fs.StringVar(&o.lockfile, "lockfile", defaultLockfile, "the `file` that holds what was approved")
+	})
+}
+
+// read reads the lockfile. One that does not exist has no baselines, and exists
+// is false.
+func (o *lockfileOptions) read(a *app) (l *baseline.Lockfile, exists bool, err error) {
+	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &baseline.Lockfile{}, false, nil
+	}
+	if err != nil {
+		return nil, false, explainFile(o.lockfile, err)
+	}
+	l, err = baseline.Read(data)
+	if err != nil {
+		return nil, false, hinted(fmt.Errorf("%s: %w", plain.Line(o.lockfile, maxShown), err),
+			"if it was damaged, take the last good one from version control; --lockfile names another")
+	}
+	return l, true, nil
+}
+
+// driftOptions are what a change does.
+type driftOptions struct {
+	policy  string
+	effects []string
+}
+
+func (o *driftOptions) add(fs *pflag.FlagSet) {
+	grouped(fs, groupDrift, func() {
+		fs.Var(checked{&o.policy, typePolicy, isPolicy}, "drift-policy", "what changes do: alert, record or seed (default: monitor.drift_policy of the file, else alert)")
+		fs.Var(list{&o.effects, typeEffect, isEffect}, "effect", "what the changes of a class do, as `CLASS=fail`, event or silent (repeatable)")
+	})
+}
+
+func policies() []string {
+	return []string{string(surface.Alert), string(surface.Record), string(surface.Seed)}
+}
+
+func isPolicy(s string) error { return oneOf(policies()...)(s) }
+
+func effects() []string {
+	return []string{string(surface.Fail), string(surface.Event), string(surface.Silent)}
+}
+
+func classes() []string {
+	var names []string
+	for _, c := range surface.Classes() {
+		names = append(names, string(c.Class))
+	}
+	return names
+}
+
+func isEffect(s string) error {
+	class, effect, err := pair(s, "=")
+	if err != nil {
+		return errors.New("not of the form CLASS=EFFECT")
+	}
+	if !slices.Contains(classes(), class) {
+		if near := nearest(class, classes()); near != "" {
+			return fmt.Errorf("no class of changes; did you mean %s?", near)
+		}
+		return errors.New("no class of changes; docs/surface.md lists them")
+	}
+	if !slices.Contains(effects(), effect) {
+		return errors.New("an effect is fail, event or silent")
+	}
+	return nil
+}
+
+// over lays the flags over the policy of a file.
+func (o *driftOptions) over(p surface.Policy) surface.Policy {
+	if o.policy != "" {
+		p.Base = surface.PolicyName(o.policy)
+	}
+	p.Effects = maps.Clone(p.Effects)
+	for _, s := range o.effects {
+		if p.Effects == nil {
+			p.Effects = map[surface.Class]surface.Effect{}
+		}
+		class, effect, _ := strings.Cut(s, "=")
+		p.Effects[surface.Class(strings.TrimSpace(class))] = surface.Effect(effect)
+	}
+	return p
+}
+
+// listingOf is a copy of t whose check lists the server and nothing else: nothing
+// is called, no dependency is checked, and nothing is expected.
+func listingOf(t *target.Target) *target.Target {
+	c := *t
+	c.Checks = []target.Dimension{target.Configuration, target.Reachability, target.Authentication, target.Protocol, target.Capability}
+	c.Expect, c.Call, c.Dependencies = target.Expectations{}, nil, nil
+	c.HeadReachability = false
+	return &c
+}
+
+// clientOf is the client identity of a listing, as a baseline is bound to it.
+func clientOf(c probe.Client) string {
+	parts := []string{c.Name, c.UserAgent}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// observation is what fresh listings of one server came to.
+type observation struct {
+	target *target.Target
+	// approved is what it was compared with.
+	approved *baseline.Baseline
+	// report is that of the last listing; nil when there was none.
+	report *probe.Report
+	// seen is the last listing that got anywhere, or nil.
+	seen   *surface.Surface
+	result *baseline.Result
+	// err is why the result is misconfigured, when that is not in the report.
+	err error
+}
+
+// observe lists t afresh until the result counts.
+func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy surface.Policy, p probe.Options) *observation {
+	o := &observation{target: t, approved: b}
+	if t.AuditChain {
+		o.err = hinted(errors.New("this target is checked for its login only, and lists nothing"), "give it a credential to list with, in place of auth.mode oauth or --auth-chain")
+		o.result = &baseline.Result{Status: baseline.Misconfigured}
+		return o
+	}
+	var listings []*surface.Surface
+	for again := true; again; {
+		o.report = probe.Check(ctx, listingOf(t), p)
+		s := o.report.Snapshot()
+		if !anything(s) {
+			o.result = unlisted(o.report, b)
+			return o
+		}
+		o.seen = s
+		listings = append(listings, s)
+		o.result, again = baseline.Observe(listings, b, policy, lint.Options{})
+	}
+	if o.result.Status == baseline.Unknown && o.report.Status == probe.StatusMisconfigured {
+		o.result.Status = baseline.Misconfigured
+	}
+	return o
+}
+
+// anything reports whether any inventory was listed.
+func anything(s *surface.Surface) bool { return s != nil && len(s.Unlisted()) < 4 }
+
+// unlisted is the result when nothing was listed.
+func unlisted(r *probe.Report, b *baseline.Baseline) *baseline.Result {
+	out := &baseline.Result{Status: baseline.Unknown}
+	if r.Status == probe.StatusMisconfigured {
+		out.Status = baseline.Misconfigured
+	}
+	if b != nil {
+		out.Approved = b.Surface.Digest()
+	}
+	return out
+}
+
+// complete reports whether all of the server is known.
+func (o *observation) complete() bool {
+	return o.seen != nil && len(o.seen.Unlisted()) == 0 && o.result.Status != baseline.Misconfigured
+}
+
+// each runs f for every index below n, some at a time, while progress is shown.
+func (a *app) each(sel *selection, quiet bool, f func(i int)) {
+	a.waiting.Store(true)
+	defer a.waiting.Store(false)
+	progress := a.newProgress(quiet)
+	defer progress.done()
+	if n := len(sel.targets); n == 1 {
+		progress.show("listing %s", sel.targets[0].Label())
+	} else {
+		progress.show("listing %d servers", n)
+	}
+	slots := make(chan struct{}, max(1, sel.concurrency))
+	var wg sync.WaitGroup
+	for i := range sel.targets {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}
+
+// maxRemarks bounds what is said beside the table of changes, in lines.
+const maxRemarks = 5
+
+// verification is o as it is shown.
+func (o *observation) verification() *render.Verification {
+	v := &render.Verification{Source: o.target.Label(), Result: *o.result}
+	info := probe.TargetInfo{Name: o.target.Label(), ID: o.target.ID, Transport: o.target.Kind(), Endpoint: o.target.Address()}
+	v.Target = &info
+	if o.report != nil {
+		v.Target = &o.report.Target
+	}
+	switch e := (*userError)(nil); {
+	case o.err != nil:
+		v.Message = o.err.Error()
+		if errors.As(o.err, &e) && len(e.hints) > 0 {
+			v.Hint = e.hints[0]
+		}
+	case o.report != nil && (o.seen == nil || len(o.seen.Unlisted()) > 0):
+		v.Because(o.report)
+	}
+	for _, c := range o.result.Changes {
+		if c.Class == surface.VolatileText && len(v.Remarks) < maxRemarks {
+			v.Remarks = append(v.Remarks, fmt.Sprintf("%s %s %s %s", c.Kind, c.Item, c.Pointer, c.Detail))
+		}
+	}
+	return v
+}
+
+// driftCode is the exit code for results, the worst of them.
+func driftCode(results []*baseline.Result) int {
+	code := exitHealthy
+	for _, r := range results {
+		code = worseCode(code, statusCode(mapOwn, verdictOf(r.Status)))
+	}
+	return code
+}
+
+// verdictOf is the verdict on a check that a status amounts to.
+func verdictOf(s baseline.Status) probe.Status {
+	switch s {
+	case baseline.Approved:
+		return probe.StatusHealthy
+	case baseline.Misconfigured:
+		return probe.StatusMisconfigured
+	case baseline.Unknown:
+		return probe.StatusUnknown
+	default:
+		return probe.StatusUnhealthy
+	}
+}
+
+// worseCode is the worse of two exit codes.
+func worseCode(a, b int) int {
+	order := []int{exitHealthy, exitDegraded, exitUnknown, exitMisconfigured, exitUnhealthy}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
+
+// concludeDrift writes verifications and returns the exit code that they deserve.
+func (a *app) concludeDrift(o *outputOptions, command string, verifications []*render.Verification) (int, error) {
+	results := make([]*baseline.Result, len(verifications))
+	for i, v := range verifications {
+		results[i] = &v.Result
+	}
+	return driftCode(results), a.write(o, func(w io.Writer) error {
+		return render.Drift(w, o.format, command, verifications, a.renderOptions(o))
+	})
+}
+
+// readWhole reads a file of at most limit bytes; "-" is standard input.
+func (a *app) readWhole(path string, limit int64) ([]byte, error) {
+	r := a.stdin
+	if path != "-" {
+		if config.Pipe(path) {
+			return nil, errors.New("a pipe or socket")
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d MiB", path, limit>>20)
+	}
+	return data, err
+}

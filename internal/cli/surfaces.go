@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/probe"
+	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// exhibit is a surface from anywhere: of a server, out of a lockfile, or saved.
+type exhibit struct {
+	// source says where it comes from; file is that place if it is a file.
+	source, file string
+	surface      *surface.Surface
+	// baseline is what the surface was taken from, or nil.
+	baseline *baseline.Baseline
+	// target is the server to list for it; nil when surface is there already.
+	target *target.Target
+	report *probe.Report
+}
+
+// maxSurface bounds a file that holds a surface, in bytes.
+const maxSurface = 64 << 20
+
+// lockfileMark is what only a lockfile begins a line with.
+var lockfileMark = regexp.MustCompile(`(?m)^baselines:`)
+
+// readExhibits reads all that a file holds: a saved surface, the baselines of a
+// lockfile, or the targets of a configuration, which are still to be listed.
+func (a *app) readExhibits(path string) ([]*exhibit, error) {
+	data, err := a.readWhole(path, maxSurface)
+	if err != nil {
+		return nil, explainFile(path, err)
+	}
+	shownPath := path
+	if path == "-" {
+		shownPath = "standard input"
+	}
+	if lockfileMark.Match(data) {
+		l, err := baseline.Read(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shownPath, err)
+		}
+		var out []*exhibit
+		for _, b := range l.Baselines {
+			out = append(out, &exhibit{source: shownPath + "#" + b.Name, file: path, surface: b.Surface, baseline: b})
+		}
+		return out, nil
+	}
+	s, err := surface.Read(data)
+	if err == nil {
+		return []*exhibit{{source: shownPath, file: path, surface: s}}, nil
+	}
+	if !isConfiguration(path) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !bytes.Contains(data, []byte("ervers")) {
+		return nil, hinted(fmt.Errorf("%s: %w", shownPath, err), "give what mcpvigil inspect --format surface writes, or JSON with tools, prompts, resources, resourceTemplates, instructions or serverInfo")
+	}
+	sel, err := readTargets(path, nil)
+	if err != nil {
+		return nil, explainProgram(path, explainFile(path, err))
+	}
+	var out []*exhibit
+	for _, t := range sel.targets {
+		out = append(out, &exhibit{source: t.Label(), file: path, target: t})
+	}
+	return out, nil
+}
+
+// isConfiguration tells a file with servers by its name. One of JSON has "servers" or
+// "mcpServers" in it, or the like.
+func isConfiguration(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml":
+		return true
+	}
+	return clientFile(path)
+}
+
+// exhibit finds what one argument names: a URL, a file that holds one surface, or
+// FILE#NAME where it holds several.
+func (a *app) exhibit(g *given, o *pointOptions, arg string) (*exhibit, error) {
+	if strings.Contains(arg, "://") {
+		sel, err := o.direct(g, &target.Target{Endpoint: arg, Transport: target.HTTP})
+		if err != nil {
+			return nil, err
+		}
+		return &exhibit{source: sel.targets[0].Label(), target: sel.targets[0]}, nil
+	}
+	path, name := arg, ""
+	if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
+		path, name, _ = strings.Cut(arg, "#")
+	}
+	found, err := a.readExhibits(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range found {
+		own := e.ownName()
+		if own == name && name != "" || len(found) == 1 && name == "" {
+			if e.target != nil {
+				o.override([]*target.Target{e.target})
+			}
+			return e, nil
+		}
+		names = append(names, own)
+	}
+	shownPath := plain.Line(path, maxShown)
+	switch {
+	case len(found) == 0:
+		return nil, hinted(fmt.Errorf("%s holds no surface", shownPath), "approve one with mcpvigil lock")
+	case name == "":
+		return nil, hinted(fmt.Errorf("%s holds %s", shownPath, counted(len(found), "surface")), "name one of them as %s#NAME: %s", shownPath, shown(names))
+	}
+	e := hinted(fmt.Errorf("%s has nothing called %s", shownPath, plain.Line(name, maxShown)), "it has: %s", shown(names))
+	return nil, e
+}
+
+// ownName is what selects the exhibit within its file.
+func (e *exhibit) ownName() string {
+	switch {
+	case e.baseline != nil:
+		return e.baseline.Name
+	case e.target != nil:
+		return e.target.Label()
+	}
+	return ""
+}
+
+// list lists the server of an exhibit that has no surface yet.
+func (e *exhibit) list(ctx context.Context, p probe.Options) {
+	if e.surface != nil || e.target == nil {
+		return
+	}
+	e.report = probe.Check(ctx, listingOf(e.target), p)
+	if s := e.report.Snapshot(); anything(s) {
+		e.surface = s
+	}
+}
+
+// complete reports whether all of the surface is known.
+func (e *exhibit) complete() bool { return e.surface != nil && len(e.surface.Unlisted()) == 0 }
+
+// info is the server of an exhibit, or nil.
+func (e *exhibit) info() *probe.TargetInfo {
+	if e.report == nil {
+		return nil
+	}
+	return &e.report.Target
+}

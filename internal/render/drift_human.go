@@ -1,0 +1,382 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// The screen that a summary is made to fit on.
+const (
+	screenLines   = 24
+	screenColumns = 80
+	// otherLines are those around changes and findings: title, whose surface,
+	// status, summary, advice and the blank ones between them.
+	otherLines = 11
+	fewest     = 6 // lines of changes that are shown, however many findings
+)
+
+// driftPage writes verifications for people: status, what changed by class, what
+// was found, what to do. The changes of one verification fit a screen unless all
+// is asked for.
+func driftPage(command string, verifications []*Verification, o Options) []byte {
+	p := &page{o: o}
+	if command != "" {
+		p.title(command)
+	}
+	for _, v := range verifications {
+		p.verification(v)
+	}
+	if len(verifications) > 1 {
+		p.driftTally(verifications)
+	}
+	p.printf("\n")
+	return []byte(p.String())
+}
+
+func (p *page) verification(v *Verification) {
+	r := &v.Result
+	p.surfaceHead(v)
+	status := p.driftStatus(r.Status)
+	if v.Word != "" {
+		status = v.Word
+	}
+	p.printf("  Status: %s\n", status)
+	if v.Message != "" {
+		p.printf("\n")
+		p.driftCause(v)
+	}
+	findings, hidden := p.shownFindings(r.Findings)
+	lines := 0
+	if n := len(findings); n > 0 {
+		lines = n + 2
+	}
+	if len(r.Changes) > 0 {
+		p.printf("\n")
+		p.changes(rows(r.Changes, v.First), v.First, max(fewest, screenLines-otherLines-lines-len(v.Remarks)))
+	}
+	if len(findings) > 0 {
+		p.section("Findings:")
+		p.findings(findings, hidden)
+	}
+	p.driftSummary(v)
+}
+
+// surfaceHead says whose surface it is.
+func (p *page) surfaceHead(v *Verification) {
+	switch {
+	case v.Before != "":
+		p.printf("\n  Before: %s\n  After:  %s\n", cut(line(v.Before), screenColumns-10), cut(line(v.Source), screenColumns-10))
+	case v.Target != nil:
+		address := strings.TrimSuffix(fmt.Sprintf("%s -- %s", v.Target.Transport, line(v.Target.Endpoint)), " -- ")
+		if n := v.Target.Name; n != "" && n != v.Target.Endpoint {
+			address = fmt.Sprintf("%s (%s)", name(n), address)
+		}
+		p.printf("\n  Target: %s\n", address)
+	default:
+		p.printf("\n  File: %s\n", line(v.Source))
+	}
+}
+
+func (p *page) driftStatus(s baseline.Status) string {
+	switch s {
+	case baseline.Approved:
+		return p.colour(green, string(s))
+	case baseline.Unknown:
+		return p.colour(yellow, string(s))
+	default:
+		return p.colour(red, string(s))
+	}
+}
+
+func (p *page) driftCause(v *Verification) {
+	reason := ""
+	if v.Reason != "" {
+		reason = name(v.Reason) + ": "
+	}
+	p.printf("  %s%s\n", reason, line(v.Message))
+	if v.Hint != "" {
+		p.printf("  hint: %s\n", line(v.Hint))
+	}
+}
+
+func (p *page) effect(e surface.Effect) string {
+	switch e {
+	case surface.Fail:
+		return p.colour(red, "FAIL ")
+	case surface.Event:
+		return p.colour(yellow, "EVENT")
+	default:
+		return p.colour(dim, "same ")
+	}
+}
+
+const effectColumns = 5
+
+// changes writes a line for each row, and details while there is room for them.
+func (p *page) changes(rows []*row, first bool, room int) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r.class))
+	}
+	shown := rows
+	if !p.o.Verbose && len(rows) > room {
+		shown = rows[:room-1]
+	}
+	room -= len(shown)
+	if len(shown) < len(rows) {
+		room = 0
+	}
+	for i, r := range shown {
+		details := min(len(r.details), room/(len(shown)-i)+room%(len(shown)-i))
+		if r.told() {
+			details = 0
+		}
+		mark := p.effect(r.effect)
+		if first {
+			mark = "NEW  "
+		}
+		p.printf("  %s %s  %s\n", mark, pad(string(r.class), width), r.what(screenColumns-effectColumns-width-5))
+		if p.o.Verbose {
+			p.differences(r)
+			continue
+		}
+		p.places(r, details)
+		room -= details
+	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.printf("  and %d more; --verbose shows everything\n", n)
+	}
+}
+
+// told reports whether the line of a row says all there is.
+func (r *row) told() bool {
+	return len(r.details) == 1 && (r.details[0].pointer == "" || len(r.items) == 0)
+}
+
+// text is what happened, unless the class says it.
+func (r *row) text() string {
+	class := string(r.class)
+	if strings.HasSuffix(class, "-added") || strings.HasSuffix(class, "-removed") {
+		return ""
+	}
+	return r.details[0].text
+}
+
+// places writes up to n lines below a row.
+func (p *page) places(r *row, n int) {
+	for i, d := range r.details[:n] {
+		if rest := len(r.details) - i; i == n-1 && rest > 1 {
+			p.printf("        and %d more places\n", rest)
+			return
+		}
+		text := d.text
+		if d.pointer != "" {
+			text = d.pointer + ": " + text
+		}
+		if len(d.items) < len(r.items) {
+			text = cut(text, screenColumns-8-maxAside)
+			text += " (" + some(d.items, screenColumns-8-3-width(text)) + ")"
+		}
+		p.printf("        %s\n", cut(text, screenColumns-8))
+	}
+}
+
+// maxAside is what a list of items takes at most behind a place, in columns.
+const maxAside = 30
+
+// what says which items a row is about, in at most columns.
+func (r *row) what(columns int) string {
+	var before, after string
+	if r.identity != "" {
+		before = "as " + r.identity + ": "
+	}
+	switch n := len(r.items); {
+	case n == 0 && len(r.details) == 1:
+		after = r.details[0].text
+		if at := r.details[0].pointer; at != "" {
+			after = at + ": " + after
+		}
+	case n == 0:
+		after = fmt.Sprintf("%d places", len(r.details))
+	default:
+		before = cut(before, columns/2) + plural(n, kindNoun(r.kind)) + ": "
+		if text := r.text(); r.told() && text != "" {
+			after = "; " + text
+		}
+		after = cut(after, columns/2)
+		after = some(r.items, columns-width(before)-width(after)) + after
+	}
+	return cut(before+after, columns)
+}
+
+// some lists items in at most columns, with the number of those left out. At
+// least one is shown, and cut if it has to be.
+func some(items []string, columns int) string {
+	used := 0
+	for i, item := range items {
+		rest := ""
+		if i < len(items)-1 {
+			rest = fmt.Sprintf(" and %d more", len(items)-i-1)
+		}
+		if i == 0 {
+			item = cut(item, max(8, columns-len(rest)))
+		}
+		w := width(item)
+		if i > 0 {
+			w += 2
+		}
+		if i > 0 && used+w+len(rest) > columns {
+			return strings.Join(shorten(items[:i], columns-len(rest)), ", ") + fmt.Sprintf(" and %d more", len(items)-i)
+		}
+		used += w
+	}
+	return strings.Join(shorten(items, columns), ", ")
+}
+
+// shorten cuts the first of items.
+func shorten(items []string, columns int) []string {
+	return append([]string{cut(items[0], max(8, columns))}, items[1:]...)
+}
+
+// cut shortens s to a number of columns.
+func cut(s string, columns int) string {
+	if width(s) <= columns {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeWidth(r); used > columns-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+func width(s string) int {
+	if len(s) == utf8.RuneCountInString(s) {
+		return len(s)
+	}
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth is 2 for what may take two columns: all that is not Latin, Greek or
+// the like.
+func runeWidth(r rune) int {
+	if r >= 0x1100 && r != '…' {
+		return 2
+	}
+	return 1
+}
+
+// driftSummary counts, and says what to do.
+func (p *page) driftSummary(v *Verification) {
+	r := &v.Result
+	if !v.down() {
+		changes, findings := fails(r)
+		all := counted(len(r.Changes), "change", changes)
+		if v.First {
+			all = plural(len(r.Changes), "addition")
+		}
+		p.printf("\n  Summary: %s, %s", all, counted(len(r.Findings), "finding", findings))
+		if len(r.Unlisted) > 0 {
+			var kinds []string
+			for _, k := range r.Unlisted {
+				kinds = append(kinds, kindNoun(k)+"s")
+			}
+			p.printf("; not listed to the end, and not compared: %s", strings.Join(kinds, ", "))
+		}
+		p.printf("\n")
+	} else if v.Next != "" || len(v.Remarks) > 0 {
+		p.printf("\n")
+	}
+	for _, remark := range v.Remarks {
+		p.printf("  %s\n", line(remark))
+	}
+	if v.Next != "" {
+		p.printf("  Next: %s\n", line(v.Next))
+	}
+}
+
+// counted is such as "3 changes (2 fail)".
+func counted(n int, what string, fail int) string {
+	s := plural(n, what)
+	if n == 0 {
+		s = "no " + what + "s"
+	}
+	switch {
+	case fail == 1:
+		s += " (1 fails)"
+	case fail > 1:
+		s += fmt.Sprintf(" (%d fail)", fail)
+	}
+	return s
+}
+
+func (p *page) driftTally(verifications []*Verification) {
+	counts := map[baseline.Status]int{}
+	for _, v := range verifications {
+		counts[v.Result.Status]++
+	}
+	var parts []string
+	for _, s := range []baseline.Status{baseline.Changed, baseline.Flagged, baseline.Inconsistent, baseline.Misconfigured, baseline.Unknown, baseline.Approved} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s)))
+		}
+	}
+	p.printf("\n  %d targets: %s\n", len(verifications), strings.Join(parts, ", "))
+}
+
+// shownFindings are those a person should look at now, the failing ones first,
+// and how many others there are.
+func (p *page) shownFindings(all []baseline.Verdict) (shown []baseline.Verdict, hidden int) {
+	for _, f := range all {
+		if p.o.Verbose || f.New || f.Effect == surface.Fail {
+			shown = append(shown, f)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b baseline.Verdict) int { return rank(a.Effect) - rank(b.Effect) })
+	if !p.o.Verbose {
+		shown = shown[:min(len(shown), maxFindings)]
+	}
+	return shown, len(all) - len(shown)
+}
+
+// maxFindings bounds what is shown without being asked for everything.
+const maxFindings = 20
+
+// findings writes a line a finding; below what fails, why and where to look.
+func (p *page) findings(findings []baseline.Verdict, hidden int) {
+	rules := 0
+	for i := range findings {
+		rules = max(rules, len(findings[i].Rule))
+	}
+	for i := range findings {
+		f := &findings[i]
+		p.printf("  %s %s  %s  %s\n", p.effect(f.Effect), pad(string(f.Severity), 5), pad(f.Rule, rules),
+			cut(place(f.Kind, f.Item, f.Pointer), max(20, screenColumns-effectColumns-rules-12)))
+		if f.Effect != surface.Fail && !p.o.Verbose {
+			continue
+		}
+		p.printf("        %s\n        | %s\n", line(f.Message), line(f.Excerpt))
+		id := "id " + f.ID
+		if f.Accepted != nil {
+			id += ", accepted: " + line(f.Accepted.Reason)
+		}
+		if p.o.Verbose && len(f.Techniques) > 0 {
+			id += ", " + strings.Join(f.Techniques, ", ")
+		}
+		p.printf("        %s\n", id)
+	}
+	if hidden > 0 {
+		p.printf("  and %d more; --verbose shows everything\n", hidden)
+	}
+}

@@ -1,0 +1,100 @@
+package render
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// driftJUnit writes a suite a surface, with a case for the surface itself, one
+// for the changes of a class and one for each finding. What is only an event
+// passes, with a word of it in its output.
+func driftJUnit(verifications []*Verification) ([]byte, error) {
+	doc := junitSuites{Name: "mcpvigil", Time: "0.000"}
+	for _, v := range verifications {
+		s := driftSuite(v)
+		doc.Tests += s.Tests
+		doc.Failures += s.Failures
+		doc.Errors += s.Errors
+		doc.Suites = append(doc.Suites, s)
+	}
+	out, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(xml.Header), append(out, '\n')...), nil
+}
+
+func driftSuite(v *Verification) junitSuite {
+	s := junitSuite{Name: v.label(), Time: "0.000", Properties: []junitProperty{{"status", string(v.Result.Status)}}}
+	if v.Target != nil {
+		s.Properties = append(s.Properties, junitProperty{"transport", string(v.Target.Transport)}, junitProperty{"endpoint", line(v.Target.Endpoint)})
+	}
+	for _, d := range []struct {
+		name   string
+		digest surface.Digest
+	}{{"digest", v.Result.Digest}, {"approved", v.Result.Approved}} {
+		if !d.digest.IsZero() {
+			s.Properties = append(s.Properties, junitProperty{d.name, d.digest.String()})
+		}
+	}
+	whole := junitCase{Name: "surface", ClassName: s.Name, Time: "0.000"}
+	if v.down() {
+		kind := name(v.Reason)
+		if kind == "" {
+			kind = string(v.Result.Status)
+		}
+		text := line(v.Message)
+		if v.Hint != "" {
+			text += "\nhint: " + line(v.Hint)
+		}
+		whole.Error = &junitProblem{Type: kind, Message: line(v.Message), Text: text}
+	} else {
+		whole.Output = string(v.Result.Status)
+	}
+	s.add(whole)
+	for _, r := range rows(v.Result.Changes, false) {
+		s.add(changeCase(r, s.Name))
+	}
+	for i := range v.Result.Findings {
+		s.add(findingCase(&v.Result.Findings[i], s.Name))
+	}
+	return s
+}
+
+func changeCase(r *row, suite string) junitCase {
+	c := junitCase{Name: string(r.class), ClassName: suite, Time: "0.000"}
+	if r.identity != "" {
+		c.Name += " as " + r.identity
+	}
+	var text strings.Builder
+	event := ""
+	for _, d := range r.details {
+		for _, change := range d.changes {
+			event = change.Event
+			fmt.Fprintf(&text, "%s: %s\n", place(change.Kind, change.Item, change.Pointer), d.text)
+		}
+	}
+	body := plain.Text(text.String(), 20*maxLine)
+	if r.effect == surface.Fail {
+		c.Failure = &junitProblem{Type: event, Message: line(r.what(4 * screenColumns)), Text: body}
+	} else {
+		c.Output = body
+	}
+	return c
+}
+
+func findingCase(f *baseline.Verdict, suite string) junitCase {
+	c := junitCase{Name: name(f.Rule) + ": " + place(f.Kind, f.Item, f.Pointer), ClassName: suite, Time: "0.000"}
+	body := fmt.Sprintf("%s\n| %s\nid %s", line(f.Message), line(f.Excerpt), f.ID)
+	if f.Effect == surface.Fail {
+		c.Failure = &junitProblem{Type: findingEvent, Message: line(f.Message), Text: body}
+	} else {
+		c.Output = body
+	}
+	return c
+}

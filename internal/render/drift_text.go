@@ -1,0 +1,211 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// differences writes under a row what was there before and is there now.
+func (p *page) differences(r *row) {
+	for _, d := range r.details {
+		for _, same := range sameEdits(d.changes) {
+			c := same[0]
+			at := d.text
+			if d.pointer != "" {
+				at = d.pointer + ": " + at
+			}
+			if names := itemNames(same); len(names) > 0 && len(names) < len(r.items) {
+				at += " (" + some(names, 4*screenColumns) + ")"
+			}
+			lines := unified(c.Before, c.After)
+			if len(lines) > 0 || !r.told() {
+				p.printf("        %s\n", at)
+			}
+			for _, l := range lines {
+				code := dim
+				switch l[0] {
+				case '-':
+					code = red
+				case '+':
+					code = green
+				}
+				p.printf("          %s\n", p.colour(code, l))
+			}
+		}
+	}
+}
+
+// sameEdits puts changes together that replace the same by the same.
+func sameEdits(changes []surface.Change) [][]surface.Change {
+	var out [][]surface.Change
+	known := map[string]int{}
+	for _, c := range changes {
+		key := string(c.Before) + "\n" + string(c.After)
+		at, ok := known[key]
+		if !ok {
+			at = len(out)
+			known[key] = at
+			out = append(out, nil)
+		}
+		out[at] = append(out[at], c)
+	}
+	return out
+}
+
+func itemNames(changes []surface.Change) []string {
+	var out []string
+	for _, c := range changes {
+		if c.Item != "" {
+			out = append(out, name(c.Item))
+		}
+	}
+	return out
+}
+
+// Bounds of a difference of two texts.
+const (
+	maxPieces  = 2000    // of a text that is compared piece by piece
+	maxPiece   = 2 << 10 // runes shown of a piece
+	contextRun = 2       // pieces, blanks among them, shown around a difference
+)
+
+// unified compares two values in canonical JSON, strings sentence by sentence
+// and anything else as a whole. Each line begins with "- ", "+ " or "  " and is
+// safe to show. Either value may be nil.
+func unified(before, after json.RawMessage) []string {
+	edits := compare(piecesOf(before), piecesOf(after))
+	blank := func(i int) bool { return edits[i].text == " " || edits[i].text == "\n" }
+	changed := func(i int) bool { return i >= 0 && i < len(edits) && edits[i].mark != ' ' }
+	telling := func(i int) bool { return changed(i) && !blank(i) }
+	var out []string
+	for i, e := range edits {
+		near := false
+		for j := i - contextRun; j <= i+contextRun; j++ {
+			near = near || changed(j)
+		}
+		switch {
+		case blank(i) && (!changed(i) || telling(i-1) || telling(i+1)):
+			// What it separates tells the story.
+		case near:
+			out = append(out, string(e.mark)+" "+shownPiece(e.text))
+		case len(out) == 0 || out[len(out)-1] != "  …":
+			out = append(out, "  …")
+		}
+	}
+	return out
+}
+
+// shownPiece makes a piece fit to be shown, also a blank at its end.
+func shownPiece(s string) string {
+	out := plain.Line(s, maxPiece)
+	if bare, ok := strings.CutSuffix(out, " "); ok {
+		out = bare + `\u{0020}`
+	}
+	return out
+}
+
+// piecesOf takes a text apart where a person would expect a new line: at line
+// ends and after sentences. Joined, the pieces are the text.
+func piecesOf(value json.RawMessage) []string {
+	if value == nil {
+		return nil
+	}
+	var s string
+	if value[0] != '"' || json.Unmarshal(value, &s) != nil || bytes.ContainsRune(value, '\ufffd') || strings.ContainsRune(s, '\ufffd') {
+		// No text, or one that decoding would make another.
+		return []string{string(plain.JSON(value))}
+	}
+	var out []string
+	for s != "" {
+		n := pieceLen(s)
+		out = append(out, s[:n])
+		s = s[n:]
+	}
+	return out
+}
+
+// pieceLen is the length of the piece that s begins with: a sentence or a line,
+// or what separates two.
+func pieceLen(s string) int {
+	if s[0] == '\n' || s[0] == ' ' {
+		return 1
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\n' || s[i] == ' ' && strings.IndexByte(".!?;:", s[i-1]) >= 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+type edit struct {
+	mark byte // '-', '+' or ' '
+	text string
+}
+
+// compare finds the longest common subsequence of pieces. Of what is too long for
+// that, only the beginning and the end that are equal are told.
+func compare(a, b []string) []edit {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var out []edit
+	all := func(mark byte, pieces []string) {
+		for _, piece := range pieces {
+			out = append(out, edit{mark, piece})
+		}
+	}
+	all(' ', a[:head])
+	middleA, middleB := a[head:len(a)-tail], b[head:len(b)-tail]
+	if len(middleA) > maxPieces || len(middleB) > maxPieces {
+		all('-', middleA)
+		all('+', middleB)
+	} else {
+		out = append(out, common(middleA, middleB)...)
+	}
+	all(' ', a[len(a)-tail:])
+	return out
+}
+
+// common is the textbook table, of at most maxPieces squared cells.
+func common(a, b []string) []edit {
+	longest := make([][]uint16, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]uint16, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	var out []edit
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, edit{' ', a[i]})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && longest[i+1][j] >= longest[i][j+1]:
+			out = append(out, edit{'-', a[i]})
+			i++
+		default:
+			out = append(out, edit{'+', b[j]})
+			j++
+		}
+	}
+	return slices.Clip(out)
+}
