@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
@@ -419,11 +420,14 @@ func same(a, b rawjson.Value) bool {
 	return a.Exists() == b.Exists() && bytes.Equal(a.Raw(), b.Raw())
 }
 
-// decoded reads a member name as it is spelled.
+// decoded reads a string as it is spelled; what is none is empty.
 func decoded(raw string) string {
+	if !strings.Contains(raw, `\`) && strings.HasPrefix(raw, `"`) && utf8.ValidString(raw) {
+		return raw[1 : len(raw)-1]
+	}
 	v, _, _ := rawjson.Parse([]byte(raw))
-	name, _ := v.Text()
-	return name
+	text, _ := v.Text()
+	return text
 }
 
 // snippets gives two values in canonical form. When one of them is longer than

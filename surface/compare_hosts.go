@@ -43,6 +43,9 @@ type hostFinder struct {
 // finds reports whether a canonical text has a host to report.
 func (h *hostFinder) finds(before *Surface, text []byte) bool {
 	for host := range hostsIn(text) {
+		if isReserved(host) {
+			continue
+		}
 		if h.known == nil {
 			h.known, h.found = make(map[string]bool), make(map[string]bool)
 			for _, item := range before.items {
