@@ -52,7 +52,7 @@ func (h History) See(s Sighting) (next History, say surface.Class) {
 		}
 	}
 	switch {
-	case changed == 0 && len(next.Seen) == kept:
+	case changed == 0:
 		next.Said = ""
 	case changed >= flips && changed == volatile:
 		say = surface.VolatileText

@@ -358,12 +358,12 @@ func TestFindAndPut(t *testing.T) {
 	if got, err := l.Find("search", a.Binding); err != nil || got != c {
 		t.Errorf("%v, want the newest", err)
 	}
-	_, err := l.Find("search", Binding{Endpoint: "https://b", Credential: "env:B", Protocol: "2025-11-25"})
+	_, err := l.Find("search", Binding{Endpoint: "https://b", Credential: "env:A", Protocol: "2025-11-25"})
 	var mismatch *BindingError
 	if !errors.As(err, &mismatch) {
 		t.Fatalf("%v", err)
 	}
-	if mismatch.Have != b.Binding {
+	if mismatch.Have != c.Binding {
 		t.Errorf("have %v, want the nearest", mismatch.Have)
 	}
 	const want = `the baseline of "search" is for another endpoint (https://b; approved: https://a) and revision (2025-11-25; approved: none): approve this one with mcpvigil lock`

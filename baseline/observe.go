@@ -188,7 +188,6 @@ func loud(changes []surface.Change) []surface.Change {
 
 // identity is the same for the same change.
 func identity(c surface.Change) string {
-	c.Effect, c.Detail = "", ""
 	data, err := json.Marshal(c)
 	if err != nil { // values that are not JSON
 		return fmt.Sprintf("%q", []string{string(c.Class), string(c.Kind), c.Item, c.Pointer, string(c.Before), string(c.After)})

@@ -358,6 +358,11 @@ func TestFieldE6(t *testing.T) {
 		t.Error(r.Changes[0].Detail)
 	}
 
+	b = approve(at(1, 7))
+	b.Masks = []surface.Mask{{Kind: surface.Tool, Item: "read", Pointer: "/description", Masks: []surface.MaskKind{surface.MaskDate}}}
+	r, _ = observe(b, at(2, 8), at(3, 9), at(4, 10))
+	expect(t, r, "approved", "event volatile-text ")
+
 	// What else changed is not excused by it.
 	b = approve(at(1, 7))
 	worse := func(day, count int) *surface.Surface {

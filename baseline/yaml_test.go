@@ -82,6 +82,7 @@ func TestYAMLStyles(t *testing.T) {
 		"lists":             {`{"a":[{"x":1,"xx":2},[{"z":3}]]}`, "\n  a:\n  - x: 1\n    xx: 2\n  - - z: 3\n"},
 		"long list":         {`["` + strings.Repeat("a", 40) + `","` + strings.Repeat("b", 40) + `"]`, "\n- " + strings.Repeat("a", 40) + "\n- " + strings.Repeat("b", 40) + "\n"},
 		"text in list":      {`[["one\ntwo", "` + strings.Repeat("x", 60) + `"]]`, "\n- - |-\n    one\n    two\n  - " + strings.Repeat("x", 60) + "\n"},
+		"long key":          {`{"` + strings.Repeat("k", 1001) + `":{"a":1}}`, "\n  ? " + strings.Repeat("k", 1001) + "\n  :\n    a: 1\n"},
 		"key":               {`{"- a":1,"a b":2,"c":3,"on":4}`, "\n  \"- a\": 1\n  a b: 2\n  c: 3\n  \"on\": 4\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
