@@ -1,8 +1,8 @@
 package lint
 
 import (
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // tagNames are names of tags that exist to make a model obey what is in them, in
@@ -37,6 +37,7 @@ const (
 
 // markers finds what looks like a message of the system in the middle of a text.
 func (r *reader) markers(t *text) {
+	r.read(t)
 	s := t.s
 	tags := 0
 	for i := 0; i < len(s); i++ {
@@ -78,7 +79,7 @@ func (r *reader) template(t *text, i int) int {
 	for _, token := range templateTokens {
 		if strings.HasPrefix(t.s[i:], token) {
 			severity := Block
-			if r.talked(t, i) {
+			if r.talked(i) {
 				severity = Note
 			}
 			t.found(severity, i, i+len(token), "a control token of a chat template: what follows may be read as a message of the system or of the user")
@@ -89,76 +90,63 @@ func (r *reader) template(t *text, i int) int {
 }
 
 // talked reports that what stands at i is talked about.
-func (r *reader) talked(t *text, i int) bool {
-	tokens := r.book.words.tokens(t.s[max(0, i-60):i], nil)
-	for _, k := range tokens {
-		if k.word != 0 && has(r.book.classes["talk"], k.word) {
-			return true
-		}
-	}
-	return false
+func (r *reader) talked(i int) bool {
+	return r.book.quotedAt(r.tokens, r.from(i))
 }
 
-// directives counts what tells a model to do something, in a part of a text: all
-// such words, and those that hardly anything else has.
-func (r *reader) directives(part string) (all, strong int) {
-	part = cutRune(part, tagReach)
-	for _, k := range r.book.words.tokens(part, nil) {
-		if k.word == 0 {
-			continue
-		}
-		if has(r.book.classes["directive"], k.word) {
+// from is the first token that ends after byte i.
+func (r *reader) from(i int) int {
+	n, _ := slices.BinarySearchFunc(r.tokens, i, func(k token, i int) int { return int(k.end) - i - 1 })
+	return n
+}
+
+// directives counts what tells a model to do something, between two bytes of the
+// text: all such words, and those that hardly anything else has.
+func (r *reader) directives(start, end int) (all, strong int) {
+	end = min(end, start+tagReach)
+	for n := r.from(start); n < len(r.tokens) && int(r.tokens[n].end) <= end; n++ {
+		if r.book.is(r.tokens[n], "directive") {
 			all++
 		}
-		if has(r.book.classes["strong"], k.word) {
+		if r.book.is(r.tokens[n], "strong") {
 			strong++
 		}
 	}
 	return all, strong
 }
 
-func cutRune(s string, n int) string {
-	if len(s) <= n {
-		return s
+// any reports whether a word of the class stands between two bytes of the text.
+func (r *reader) any(start, end int, class string) bool {
+	end = min(end, start+tagReach)
+	for n := r.from(start); n < len(r.tokens) && int(r.tokens[n].end) <= end; n++ {
+		if r.book.is(r.tokens[n], class) {
+			return true
+		}
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return false
 }
 
 // comment judges a comment, which a page does not show and a model reads, and
 // returns its length.
 func (r *reader) comment(t *text, i int, open, end string) int {
-	body := t.s[i+len(open):]
-	length := len(t.s) - i
-	if n := strings.Index(body, end); n >= 0 {
-		body = body[:n]
-		length = len(open) + n + len(end)
+	from, until, length := i+len(open), len(t.s), len(t.s)-i
+	if n := strings.Index(t.s[from:], end); n >= 0 {
+		until = from + n
+		length = until + len(end) - i
 	}
-	if strings.Trim(body, " \t\r\n-…") == "" {
+	if strings.Trim(t.s[from:until], " \t\r\n-…") == "" {
 		return length // how a comment is written
 	}
 	severity := Note
-	all, _ := r.directives(body)
-	if r.any(body, "agent") || all > 0 && !r.any(body, "upkeep") {
+	all, _ := r.directives(from, until)
+	if r.any(from, until, "agent") || all > 0 && !r.any(from, until, "upkeep") {
 		severity = Block
 	}
-	if r.talked(t, i) {
+	if r.talked(i) {
 		severity = Note
 	}
 	t.found(severity, i, i+length, "a comment in markup: a page does not show it, a model reads it")
 	return length
-}
-
-// any reports whether a word of the class stands in a part of a text.
-func (r *reader) any(part, class string) bool {
-	for _, k := range r.book.words.tokens(cutRune(part, tagReach), nil) {
-		if r.book.is(k, class) {
-			return true
-		}
-	}
-	return false
 }
 
 // tag judges a tag at i and returns the length of it, or 0 if it is none of those.
@@ -170,17 +158,17 @@ func (r *reader) tag(t *text, i int) int {
 	}
 	length := tag.length
 	rest := t.s[i+length:]
-	closing := strings.Index(lowerASCII(cutRune(rest, 10*tagReach)), tag.open+"/"+lowerASCII(tag.name))
-	inside := rest
+	closing := strings.Index(lowerASCII(cut(rest, 10*tagReach)), tag.open+"/"+lowerASCII(tag.name))
+	until := len(t.s)
 	if closing >= 0 {
-		inside = rest[:closing]
+		until = i + length + closing
 	}
-	all, strong := r.directives(inside)
+	all, strong := r.directives(i+length, until)
 	// A tag in the middle of a sentence is talked about.
 	heads := i == 0 || closing >= 0 || r.startsHere(t.s, i)
 	severity := Severity("")
 	switch {
-	case closing >= 0 && all > 0 && len(strings.Fields(inside)) > 0,
+	case closing >= 0 && all > 0,
 		heads && strong > 0:
 		severity = Block
 	case closing >= 0 && (common || all > 0), heads && common:
@@ -189,7 +177,7 @@ func (r *reader) tag(t *text, i int) int {
 	if severity == "" {
 		return length
 	}
-	if r.talked(t, i) {
+	if r.talked(i) {
 		severity = Note
 	}
 	t.found(severity, i, i+length, "a tag that passes its text off as instructions of the system")
@@ -223,7 +211,7 @@ func readTag(s string) tag {
 		return tag{}
 	}
 	// Attributes may follow.
-	rest := cutRune(s[n:], 2*longestTag)
+	rest := cut(s[n:], 2*longestTag)
 	at := strings.Index(rest, end)
 	if at < 0 || at > 0 && rest[0] != ' ' {
 		return tag{}
@@ -246,7 +234,7 @@ func rawName(s string) int {
 
 // label judges words in square brackets at i: [HIDDEN INSTRUCTION], [important].
 func (r *reader) label(t *text, i int) {
-	end := strings.IndexByte(cutRune(t.s[i:], longestLabel), ']')
+	end := strings.IndexByte(cut(t.s[i:], longestLabel), ']')
 	if end < 2 {
 		return
 	}
@@ -254,13 +242,18 @@ func (r *reader) label(t *text, i int) {
 	if strings.ContainsAny(body, "[(){}:=,'\"`<>/") {
 		return
 	}
-	words := r.book.words.tokens(body, nil)
-	if len(words) == 0 || len(words) > 4 {
+	words := r.tokens[r.from(i+1):]
+	n := 0
+	for n < len(words) && n < 5 && int(words[n].end) <= i+end {
+		n++
+	}
+	if n == 0 || n == 5 {
 		return
 	}
+	words = words[:n]
 	length := end + 1
 	follows := t.s[i+length:]
-	all, strong := r.directives(firstSentences(follows))
+	all, strong := r.speaks(t.s, i+length)
 	first, last := words[0], words[len(words)-1]
 	is := func(k token, class string) bool { return k.word != 0 && has(r.book.classes[class], k.word) }
 	severity := Severity("")
@@ -280,26 +273,27 @@ func (r *reader) label(t *text, i int) {
 	if severity == "" {
 		return
 	}
-	if r.talked(t, i) {
+	if r.talked(i) {
 		severity = Note
 	}
 	t.found(severity, i, i+length, "a label that passes the text after it off as instructions of the system")
 }
 
-// firstSentences is what a label or a heading speaks for: the rest of the line, or
-// of the next if there is nothing on it.
-func firstSentences(s string) string {
-	s = strings.TrimLeft(cutRune(s, tagReach), ": \n\t")
-	if n := strings.IndexByte(s, '\n'); n >= 0 {
-		s = s[:n]
+// speaks counts the directives in what a label or a heading before byte i speaks
+// for: the rest of the line, or the next line if there is nothing on it.
+func (r *reader) speaks(s string, i int) (all, strong int) {
+	s = cut(s[i:], tagReach)
+	line := strings.TrimLeft(s, ": \n\t")
+	start := i + len(s) - len(line)
+	if n := strings.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
 	}
-	return s
+	return r.directives(start, start+len(line))
 }
 
 // heads finds words in capitals and a colon at the start of a line or sentence:
 // SYSTEM: ignore …, OVERRIDE DIRECTIVE: …, ACT AS: ….
 func (r *reader) heads(t *text) {
-	r.read(t)
 	tokens := r.tokens
 	human := -1
 	for i := 0; i < len(tokens); i++ {
@@ -335,7 +329,7 @@ func (r *reader) heads(t *text) {
 
 // colon reports whether a colon follows a token, markup aside.
 func colon(s string, k *token) bool {
-	rest := strings.TrimLeft(cutRune(s[k.end:], 4), "]*_")
+	rest := strings.TrimLeft(cut(s[k.end:], 4), "]*_")
 	return strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "://")
 }
 
@@ -346,7 +340,7 @@ func (r *reader) head(s string, words []token) Severity {
 	for _, k := range words {
 		caps = caps && k.form&formCaps != 0
 	}
-	all, strong := r.directives(firstSentences(s[words[len(words)-1].end:]))
+	all, strong := r.speaks(s, int(words[len(words)-1].end))
 	first, last := words[0], words[len(words)-1]
 	switch {
 	case len(words) == 2 && is(first, "act") && is(last, "as") && caps:

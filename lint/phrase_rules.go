@@ -16,6 +16,10 @@ type reader struct {
 	text     *text // the one that was read last
 	tokens   []token
 	passages []passage
+
+	// own are the names of the tools of this server, ownParts their beginnings and
+	// ends too, as [snake] writes them.
+	own, ownParts map[string]bool
 }
 
 // read makes the tokens and the passages of t. The names of a program are read as

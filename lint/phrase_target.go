@@ -1,6 +1,9 @@
 package lint
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // exfilled finds addresses that something is sent to: by order, not by a person.
 func (r *reader) exfilled(t *text) {
@@ -105,11 +108,11 @@ func (r *reader) crossed(t *text) {
 	r.report(t, "cross_tool", "changes how other tools behave or whom they reach")
 	for i := range r.tokens {
 		name, ok := r.foreign(t, i)
-		if !ok || r.book.quotedAt(r.tokens, i) {
+		if !ok {
 			continue
 		}
 		from, until := r.occasion(i)
-		if from < 0 {
+		if from < 0 || r.book.quotedAt(r.tokens, i) || r.related(t, name) {
 			continue
 		}
 		severity := r.steering(until)
@@ -147,7 +150,7 @@ func (r *reader) foreign(t *text, i int) (name string, ok bool) {
 			return "", false
 		}
 	}
-	if t.scan.names.own[name] || t.item.parameters()[name] || r.related(t, name) {
+	if t.scan.names.own[name] || t.item.parameters()[name] {
 		return "", false
 	}
 	if i+1 < len(r.tokens) && !r.tokens[i+1].opens && r.book.is(r.tokens[i+1], "field") ||
@@ -163,17 +166,66 @@ func dotted(s string, k *token) bool {
 	return start > 0 && s[start-1] == '.' || end+1 < len(s) && s[end] == '.' && s[end+1] > ' '
 }
 
-// related reports a name that is a part of one of the server's own names, as people
-// shorten them, or the other way round.
+// related reports a name that is the start or the end of one of the server's own
+// names, as people shorten them, or the other way round.
 func (r *reader) related(t *text, name string) bool {
-	name = lowerASCII(name)
-	for own := range t.scan.names.own {
-		own = lowerASCII(own)
-		if strings.Contains(own, name) || len(own) > 3 && strings.Contains(name, own) {
+	if r.own == nil {
+		r.own, r.ownParts = map[string]bool{}, map[string]bool{}
+		for own := range t.scan.names.own {
+			whole := snake(own)
+			r.own[whole] = true
+			for part := range edges(whole) {
+				r.ownParts[part] = true
+			}
+		}
+	}
+	name = snake(name)
+	if r.ownParts[name] {
+		return true
+	}
+	for part := range edges(name) {
+		if r.own[part] {
 			return true
 		}
 	}
 	return false
+}
+
+// longestName is where the names of tools are cut before they are compared.
+const longestName = 128
+
+// snake writes sendEmail and send-email as send_email.
+func snake(name string) string {
+	name = cut(name, longestName)
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			if i > 0 && 'a' <= name[i-1] && name[i-1] <= 'z' {
+				b.WriteByte('_')
+			}
+			c |= 0x20
+		case c == '-' || c == '.' || c == '/' || c == ' ':
+			c = '_'
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// edges gives a name and what it begins and ends with, in whole words.
+func edges(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(name) {
+			return
+		}
+		for i := range len(name) {
+			if name[i] == '_' && (!yield(name[:i]) || !yield(name[i+1:])) {
+				return
+			}
+		}
+	}
 }
 
 // occasion reports whether token i names a tool whose use is the occasion for what
