@@ -44,6 +44,7 @@ const (
 	maxUnwraps  = 3   // encodings inside encodings
 	opaqueRun   = 200 // characters of an encoding that says nothing
 	minEscaped  = 8   // ASCII letters written as escapes, which nothing requires
+	minDistinct = 4   // of them: formats such as %4d repeat themselves
 	maxSchemeIn = 200 // bytes of a URI that are looked at
 )
 
@@ -61,7 +62,7 @@ func encoded(t *text) {
 	for _, b := range blobs(t.s) {
 		switch payload := b.decode(0); {
 		case payload != "" && t.role == roleBlob:
-			t.reveal(payload)
+			t.reveal(payload, allRules)
 		case payload != "":
 			t.payload(b.start, b.end, b.alphabet.name+" that decodes to text", payload)
 		case b.opaque() && !binaryURI(t.s[:b.start]):
@@ -77,7 +78,7 @@ func encoded(t *text) {
 // payload reports that t.s[start:end] holds other text.
 func (t *text) payload(start, end int, what, payload string) {
 	t.item.report(hit{Block, t.s[start:end], what + ": a model can read it, a person does not", plain.Line(payload, maxExcerpt)})
-	t.reveal(payload)
+	t.reveal(payload, allRules)
 }
 
 // alphabet is a way to write bytes as words.
@@ -134,11 +135,12 @@ func blobs(s string) []blob {
 		for _, token := range tokens {
 			word := s[token.start:token.end]
 			strange := a.strange == nil || a.strange(word)
-			if !a.token(word) || token.start-last > maxGap || plainWords == 1 && !strange {
-				flush()
+			part := a.token(word) && !strings.EqualFold(word, "base64")
+			if !part || token.start-last > maxGap || strings.ContainsAny(s[last:token.start], "=%&\\") || plainWords == 1 && !strange {
+				flush() // Padding ends a blob; escapes are read as such.
 			}
 			switch {
-			case !a.token(word):
+			case !part:
 			case strange:
 				if len(b.words) == 0 {
 					b.start = token.start
@@ -402,18 +404,21 @@ func reads(s string) bool {
 // escapes reports ASCII letters that are written as escapes, which nothing
 // requires.
 func escapes(t *text) {
+	// Entities stand for what a reader sees, but hide nothing by themselves.
 	if strings.Contains(t.s, "&lt;") || strings.Contains(t.s, "&#") {
 		if plain := html.UnescapeString(t.s); plain != t.s {
-			t.reveal(plain)
+			t.reveal(plain, t.scan.dispatch.folded)
 		}
 	}
 	var payload strings.Builder
 	start, end, letters := -1, 0, 0
+	distinct := map[rune]bool{}
 	flush := func() {
-		if letters >= minEscaped {
+		if letters >= minEscaped && len(distinct) >= minDistinct {
 			t.payload(start, end, "escapes of letters", payload.String())
 		}
 		payload.Reset()
+		clear(distinct)
 		start, letters = -1, 0
 	}
 	for i := 0; i < len(t.s); {
@@ -432,6 +437,7 @@ func escapes(t *text) {
 		payload.WriteRune(r)
 		if isASCIILetter(r) {
 			letters++
+			distinct[r] = true
 		}
 		i += size
 		end = i

@@ -24,7 +24,7 @@ func linkRules() []rule {
 					`{"name":"a","description":"Images are ![alt](path.png), ![](https://example.com/a.png) or <img src=\"...\">."}`,
 				},
 			},
-			text: mdImage, traits: hasImage | hasAngle,
+			text: mdImage, traits: hasImage | hasAngle, folded: true,
 		},
 		{
 			Rule: Rule{
@@ -131,14 +131,16 @@ func referenceImage(s string, at int) (url string, end int) {
 
 // htmlSource reads the address that an element loads by itself.
 func htmlSource(s string) (url string, end int) {
-	window := lowerASCII(s[1:min(len(s), maxAltText)])
-	loads := false
-	for _, element := range []string{"img", "image", "iframe", "video", "audio", "source", "embed", "object", "picture"} {
-		loads = loads || strings.HasPrefix(window, element) && len(window) > len(element) && charClass[window[len(element)]]&classWord == 0
+	name := 1
+	for name < min(len(s), 10) && charClass[s[name]]&classWord != 0 {
+		name++
 	}
-	if !loads {
+	switch lowerASCII(s[1:name]) {
+	case "img", "image", "iframe", "video", "audio", "source", "embed", "object", "picture":
+	default:
 		return "", 0
 	}
+	window := lowerASCII(s[1:min(len(s), maxAltText)])
 	if closing := strings.IndexByte(window, '>'); closing >= 0 {
 		window = window[:closing]
 	}

@@ -35,6 +35,8 @@ func Rules() []Rule {
 // ruleMask is a set of rules, by their number in the ruleset.
 type ruleMask uint64
 
+const allRules = ^ruleMask(0)
+
 // dispatch finds the rules to try on a string.
 type dispatch struct {
 	rules   []rule

@@ -125,7 +125,9 @@ func (s *scanner) scanItem(of *surface.Item) {
 		}
 	})
 	if it.err != nil {
-		it.name(string(of.Definition))
+		definition := string(of.Definition)
+		look := s.dispatch.sight(definition)
+		it.try(look.mask, &text{s: definition, item: it, scan: s, traits: look.traits})
 	} else {
 		w := walker{path: &it.path, visit: it.visit, name: it.name}
 		w.item(of.Kind, it.value)
@@ -187,15 +189,15 @@ func (it *item) try(mask ruleMask, t *text) (again ruleMask) {
 // maxReveals bounds how often what was hidden hides something again.
 const maxReveals = 3
 
-// reveal tries the rules on what t hides.
-func (t *text) reveal(payload string) {
+// reveal tries rules on what t hides.
+func (t *text) reveal(payload string, rules ruleMask) {
 	if t.depth >= maxReveals {
 		return
 	}
 	running := t.scan.rule
 	of := t.scan.dispatch.sight(payload)
 	hidden := &text{s: payload, role: t.role, item: t.item, scan: t.scan, traits: of.traits, depth: t.depth + 1}
-	t.item.try(of.mask, hidden)
+	t.item.try(of.mask&rules, hidden)
 	t.scan.rule = running
 }
 
@@ -237,7 +239,16 @@ type hit struct {
 
 // found reports t.s[start:end].
 func (t *text) found(severity Severity, start, end int, message string) {
+	if t.item.full(severity) {
+		t.item.report(hit{severity: severity, matched: t.s[start:end]})
+		return
+	}
 	t.item.report(hit{severity, t.s[start:end], message, excerpt(t.s, start, end)})
+}
+
+// full reports whether the next finding of the rule that runs is one too many.
+func (it *item) full(severity Severity) bool {
+	return it.limit(it.scan.rule, severity).count >= maxOfRule
 }
 
 // report makes a finding of the rule that runs, at the place where the walk is. An
@@ -247,6 +258,11 @@ func (it *item) report(h hit) {
 	where := it.path.digest()
 	id := digestOf(rule.ID, string(h.severity), string(it.Kind), it.Name, string(where[:]), h.matched)
 	it.reports++
+	limit := it.limit(rule, h.severity)
+	if limit.count >= maxOfRule {
+		limit.drop(h.severity, id)
+		return
+	}
 	if it.known[id] {
 		return // a text may hold the same twice, or hold it hidden as well
 	}
@@ -254,11 +270,7 @@ func (it *item) report(h hit) {
 		it.known = map[digest]bool{}
 	}
 	it.known[id] = true
-	limit := it.limit(rule, h.severity)
-	if limit.count++; limit.count > maxOfRule {
-		limit.drop(h.severity, id)
-		return
-	}
+	limit.count++
 	it.findings = append(it.findings, it.finding(rule, h, id))
 }
 

@@ -118,16 +118,23 @@ func headers(it *item, visit func(schema rawjson.Value, property string, reached
 	if it.Kind != surface.Tool || !bytes.Contains(it.Definition, []byte(headerKey)) {
 		return
 	}
-	it.below("inputSchema", func() { schemas(it, it.value.Get("inputSchema"), placeSchema, "", true, visit) })
+	it.below("inputSchema", func() {
+		schemas(it, it.value.Get("inputSchema"), placeSchema, "", true, func(schema rawjson.Value, property string, reached bool) {
+			if schema.Get(headerKey).Exists() {
+				visit(schema, property, reached)
+			}
+		})
+	})
 }
 
+// schemas calls visit with a schema and those in it, where clients look for them.
 func schemas(it *item, v rawjson.Value, at place, property string, reached bool, visit func(rawjson.Value, string, bool)) {
 	for i, elem := range v.Elems() {
 		it.path.push(step{index: i})
 		schemas(it, elem, at, property, false, visit)
 		it.path.pop()
 	}
-	if at == placeSchema && v.Get(headerKey).Exists() {
+	if at == placeSchema && v.Kind() == rawjson.Object {
 		visit(v, property, reached && property != "")
 	}
 	for name, value := range v.Members() {
@@ -263,56 +270,66 @@ func remoteRef(it *item) {
 		return
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
-		ids := map[string]bool{}
 		it.below(name, func() {
 			schema := it.value.Get(name)
-			uris(it, schema, func(key, uri string) {
-				if key == "$id" || key == "id" {
-					ids[strings.TrimSuffix(uri, "#")] = true
+			ids := schemaIDs{known: map[string]bool{}}
+			schemas(it, schema, placeSchema, "", true, func(v rawjson.Value, _ string, _ bool) {
+				if id, ok := v.Get("$id").Text(); ok {
+					ids.add(id)
 				}
 			})
-			uris(it, schema, func(key, uri string) { checkRef(it, key, uri, ids) })
+			refs(it, schema, func(uri string) {
+				if ids.remote(uri) {
+					it.report(hit{
+						Block, uri, "a schema that refers to another document: its content can change without the listing",
+						excerpt(uri, 0, min(len(uri), maxExcerpt)),
+					})
+				}
+			})
 		})
 	}
 }
 
-// uris calls visit with every string under a keyword that holds a URI, wherever it
-// is: what resolves references often looks into data as well.
-func uris(it *item, v rawjson.Value, visit func(key, uri string)) {
+// schemaIDs are the names that the schemas of a document give themselves, whole and
+// by the last part of their path.
+type schemaIDs struct {
+	known    map[string]bool
+	absolute bool // one names a place to load from, so that short references lead there
+}
+
+func (ids *schemaIDs) add(uri string) {
+	uri = strings.TrimSuffix(uri, "#")
+	ids.known[uri] = true
+	ids.known[uri[strings.LastIndexByte(uri, '/')+1:]] = true
+	ids.absolute = ids.absolute || absolute(uri)
+}
+
+// remote reports a reference that leads out of the document.
+func (ids *schemaIDs) remote(uri string) bool {
+	document, _, _ := strings.Cut(uri, "#")
+	if document == "" || ids.known[document] || ids.known[uri] {
+		return false
+	}
+	return absolute(document) || ids.absolute
+}
+
+// refs calls visit with every reference, wherever it is: what resolves them often
+// looks into data as well.
+func refs(it *item, v rawjson.Value, visit func(uri string)) {
 	for i, elem := range v.Elems() {
 		it.path.push(step{index: i})
-		uris(it, elem, visit)
+		refs(it, elem, visit)
 		it.path.pop()
 	}
 	for name, value := range v.Members() {
 		it.below(name, func() {
 			switch name {
-			case "$ref", "$dynamicRef", "$recursiveRef", "$id", "id":
+			case "$ref", "$dynamicRef", "$recursiveRef":
 				if uri, ok := value.Text(); ok {
-					visit(name, uri)
+					visit(uri)
 				}
 			}
-			uris(it, value, visit)
-		})
-	}
-}
-
-func checkRef(it *item, key, uri string, ids map[string]bool) {
-	document, _, _ := strings.Cut(uri, "#")
-	if key == "$id" || key == "id" || document == "" || ids[document] || ids[uri] {
-		return
-	}
-	remote := absolute(document)
-	for id := range ids {
-		if remote {
-			break
-		}
-		remote = absolute(id) && !strings.HasSuffix(id, "/"+strings.TrimPrefix(document, "/"))
-	}
-	if remote {
-		it.report(hit{
-			Block, uri, "a schema that refers to another document: its content can change without the listing",
-			excerpt(uri, 0, min(len(uri), maxExcerpt)),
+			refs(it, value, visit)
 		})
 	}
 }

@@ -21,7 +21,7 @@ const (
 	hasAt             // @
 	hasURL            // ://
 	hasImage          // ![
-	hasEscapes        // several of % & \ in one string
+	hasEscapes        // several of % & \ in one string, or entities of HTML
 	hasCoded          // letters and digits that do not look like words: base64, hex
 	hasDigits         // many short numbers in a row, as in lists of character codes
 	hasScheme         // a URI that can carry content, such as data:
@@ -293,7 +293,7 @@ func (l *looker) mark(i int) (seen trait) {
 			return hasScheme
 		}
 	case '%', '&', '\\':
-		if l.escapes++; l.escapes >= minEscapes {
+		if l.escapes++; l.escapes >= minEscapes || c == '&' && (strings.HasPrefix(s[i:], "&lt;") || strings.HasPrefix(s[i:], "&#")) {
 			return hasEscapes
 		}
 	default:

@@ -270,7 +270,7 @@ func (t *text) hidden(severity Severity, marks []mark, payload, what string) {
 	}
 	t.item.report(hit{severity, matched.String(), message, shown})
 	if payload != "" {
-		t.reveal(payload)
+		t.reveal(payload, allRules)
 	}
 }
 

@@ -301,7 +301,10 @@ var unspacedScripts = []*unicode.RangeTable{
 // joinLetters counts the characters of joinScripts.
 func joinLetters(s string) (n int) {
 	for _, r := range s {
-		if r >= '\u0600' && unicode.In(r, joinScripts...) {
+		switch {
+		case r < '\u0600', '\u2000' <= r && r < '\uA800', '\uAC00' <= r && r < '\uFB50', r >= '\U0001F000':
+			// None of them, and most of what there is.
+		case unicode.In(r, joinScripts...):
 			n++
 		}
 	}
