@@ -107,5 +107,11 @@ func compare(before, after *exhibit, policy surface.Policy) *render.Verification
 	r.Status = baseline.Approved
 	r.Add() // judges again, without the findings that were there before
 	v.Result = *r
+	if r.Status == baseline.Approved {
+		v.Word = "nothing that fails"
+		if len(r.Changes) == 0 {
+			v.Word = "the same"
+		}
+	}
 	return v
 }

@@ -41,11 +41,7 @@ func driftPage(command string, verifications []*Verification, o Options) []byte 
 func (p *page) verification(v *Verification) {
 	r := &v.Result
 	p.surfaceHead(v)
-	status := p.driftStatus(r.Status)
-	if v.Word != "" {
-		status = v.Word
-	}
-	p.printf("  Status: %s\n", status)
+	p.printf("  Status: %s\n", p.driftStatus(r.Status, v.Word))
 	if v.Message != "" {
 		p.printf("\n")
 		p.driftCause(v)
@@ -82,14 +78,18 @@ func (p *page) surfaceHead(v *Verification) {
 	}
 }
 
-func (p *page) driftStatus(s baseline.Status) string {
+// driftStatus is a status in its colour, or another word for it.
+func (p *page) driftStatus(s baseline.Status, word string) string {
+	if word == "" {
+		word = string(s)
+	}
 	switch s {
 	case baseline.Approved:
-		return p.colour(green, string(s))
+		return p.colour(green, word)
 	case baseline.Unknown:
-		return p.colour(yellow, string(s))
+		return p.colour(yellow, word)
 	default:
-		return p.colour(red, string(s))
+		return p.colour(red, word)
 	}
 }
 
@@ -174,15 +174,15 @@ func (p *page) places(r *row, n int) {
 			p.printf("        and %d more places\n", rest)
 			return
 		}
+		aside := ""
+		if len(d.items) < len(r.items) {
+			aside = " (" + some(d.items, maxAside) + ")"
+		}
 		text := d.text
 		if d.pointer != "" {
-			text = d.pointer + ": " + text
+			text = cutFront(d.pointer, max(20, screenColumns-8-2-width(text)-width(aside))) + ": " + text
 		}
-		if len(d.items) < len(r.items) {
-			text = cut(text, screenColumns-8-maxAside)
-			text += " (" + some(d.items, screenColumns-8-3-width(text)) + ")"
-		}
-		p.printf("        %s\n", cut(text, screenColumns-8))
+		p.printf("        %s\n", cut(text, screenColumns-8-width(aside))+aside)
 	}
 }
 
@@ -205,11 +205,10 @@ func (r *row) what(columns int) string {
 		after = fmt.Sprintf("%d places", len(r.details))
 	default:
 		before = cut(before, columns/2) + plural(n, kindNoun(r.kind)) + ": "
-		if text := r.text(); r.told() && text != "" {
-			after = "; " + text
+		after = some(r.items, columns-width(before))
+		if text := r.text(); r.told() && text != "" && width(before+after+text)+2 <= columns {
+			after += "; " + text
 		}
-		after = cut(after, columns/2)
-		after = some(r.items, columns-width(before)-width(after)) + after
 	}
 	return cut(before+after, columns)
 }
@@ -255,6 +254,21 @@ func cut(s string, columns int) string {
 		}
 	}
 	return s
+}
+
+// cutFront is cut for pointers, of which the end tells more.
+func cutFront(s string, columns int) string {
+	if width(s) <= columns {
+		return s
+	}
+	used := width(s)
+	for i, r := range s {
+		if used <= columns-1 {
+			return "…" + s[i:]
+		}
+		used -= runeWidth(r)
+	}
+	return "…"
 }
 
 func width(s string) int {
@@ -329,7 +343,7 @@ func (p *page) driftTally(verifications []*Verification) {
 	var parts []string
 	for _, s := range []baseline.Status{baseline.Changed, baseline.Flagged, baseline.Inconsistent, baseline.Misconfigured, baseline.Unknown, baseline.Approved} {
 		if n := counts[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s, "")))
 		}
 	}
 	p.printf("\n  %d targets: %s\n", len(verifications), strings.Join(parts, ", "))

@@ -244,6 +244,7 @@ func TestUnified(t *testing.T) {
 		{text("One. Two."), text("One. Two. Three."), []string{"  …", "  Two.", "+ Three."}},
 		{text("a\nb\nc\nd\ne"), text("a\nb\nC\nd\ne"), []string{"  …", "  b", "- c", "+ C", "  d", "  …"}},
 		{text("One. Two."), text("One.\nTwo."), []string{"  One.", `- \u{0020}`, `+ \u{000A}`, "  Two."}},
+		{text("a.\n   b"), text("a.\n  b"), []string{"  a.", `- \u{000A}\u{0020}\u{0020}\u{0020}`, `+ \u{000A}\u{0020}\u{0020}`, "  b"}},
 		{text("end"), text("end "), []string{"- end", `+ end\u{0020}`}},
 		{text("a\u200bb"), text("ab"), []string{`- a\u{200B}b`, "+ ab"}},
 		{nil, text("new"), []string{"+ new"}},

@@ -71,6 +71,7 @@ func itemNames(changes []surface.Change) []string {
 const (
 	maxPieces  = 2000    // of a text that is compared piece by piece
 	maxPiece   = 2 << 10 // runes shown of a piece
+	maxBlanks  = 8       // of those at its end
 	contextRun = 2       // pieces, blanks among them, shown around a difference
 )
 
@@ -79,7 +80,7 @@ const (
 // safe to show. Either value may be nil.
 func unified(before, after json.RawMessage) []string {
 	edits := compare(piecesOf(before), piecesOf(after))
-	blank := func(i int) bool { return edits[i].text == " " || edits[i].text == "\n" }
+	blank := func(i int) bool { return strings.Trim(edits[i].text, " \n") == "" }
 	changed := func(i int) bool { return i >= 0 && i < len(edits) && edits[i].mark != ' ' }
 	telling := func(i int) bool { return changed(i) && !blank(i) }
 	var out []string
@@ -100,13 +101,14 @@ func unified(before, after json.RawMessage) []string {
 	return out
 }
 
-// shownPiece makes a piece fit to be shown, also a blank at its end.
+// shownPiece makes a piece fit to be shown, also blanks at its end.
 func shownPiece(s string) string {
-	out := plain.Line(s, maxPiece)
-	if bare, ok := strings.CutSuffix(out, " "); ok {
-		out = bare + `\u{0020}`
+	bare := strings.TrimRight(s, " ")
+	blanks := strings.Repeat(`\u{0020}`, min(len(s)-len(bare), maxBlanks))
+	if len(s)-len(bare) > maxBlanks {
+		blanks += "…"
 	}
-	return out
+	return plain.Line(bare, maxPiece) + blanks
 }
 
 // piecesOf takes a text apart where a person would expect a new line: at line
@@ -130,13 +132,13 @@ func piecesOf(value json.RawMessage) []string {
 }
 
 // pieceLen is the length of the piece that s begins with: a sentence or a line,
-// or what separates two.
+// or the blanks and line ends that separate two.
 func pieceLen(s string) int {
-	if s[0] == '\n' || s[0] == ' ' {
-		return 1
+	if n := len(s) - len(strings.TrimLeft(s, " \n")); n > 0 {
+		return n
 	}
 	for i := 1; i < len(s); i++ {
-		if s[i] == '\n' || s[i] == ' ' && strings.IndexByte(".!?;:", s[i-1]) >= 0 {
+		if s[i] == '\n' || s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 {
 			return i
 		}
 	}

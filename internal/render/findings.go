@@ -82,14 +82,11 @@ func lintPage(sources []*Verification, o Options) []byte {
 	p.title("lint")
 	for _, v := range sources {
 		p.surfaceHead(v)
-		switch {
-		case v.down():
-			p.printf("  Status: %s\n", p.driftStatus(v.Result.Status))
-		case v.Result.Status == baseline.Flagged:
-			p.printf("  Status: %s\n", p.colour(red, "flagged"))
-		default:
-			p.printf("  Status: %s\n", p.colour(green, "clean"))
+		word := ""
+		if v.Result.Status == baseline.Approved {
+			word = "clean"
 		}
+		p.printf("  Status: %s\n", p.driftStatus(v.Result.Status, word))
 		if v.Message != "" {
 			p.printf("\n")
 			p.driftCause(v)
