@@ -80,7 +80,8 @@ type Change struct {
 	// Item is the name of the item; empty for kinds without one. Untrusted.
 	Item string `json:"item"`
 	// Pointer is the place in the item's definition (RFC 6901); empty for all of
-	// it. Property names in it are untrusted.
+	// it. In a list whose order does not count it is that of after, or of before
+	// for what was removed. Property names in it are untrusted.
 	Pointer string `json:"pointer,omitempty"`
 	Effect  Effect `json:"effect"`
 	// Detail says what happened in the program's own words, such as "became
@@ -92,7 +93,9 @@ type Change struct {
 	// Identity is who saw it, where that matters (cloaking).
 	Identity string `json:"identity,omitempty"`
 	// Before and After are the values at Pointer in canonical JSON, nil where
-	// there was none. Untrusted.
+	// there was none. When one of them is longer than 64 KiB, each is a JSON string
+	// that quotes its canonical form from shortly before the first difference. They
+	// share memory with the surfaces and must not be modified. Untrusted.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 }

@@ -238,3 +238,82 @@ func TestCompareTheOtherWayRound(t *testing.T) {
 		}
 	})
 }
+
+// wild draws JSON in which keywords hold whatever they should not.
+func wild(levels int) *rapid.Generator[any] {
+	names := []string{
+		"name", "description", "inputSchema", "outputSchema", "annotations", "title", "_meta", "ui", "readOnlyHint", "arguments", "required",
+		"properties", "additionalProperties", "items", "anyOf", "oneOf", "not", "if", "$ref", "$defs", "$id", "type", "enum", "const",
+		"examples", "minimum", "uniqueItems", "dependencies", "x-mcp-header", "patternProperties", "prefixItems", "https://h.com/", "~/", "",
+	}
+	return rapid.Custom(func(t *rapid.T) any {
+		kinds := 5
+		if levels > 0 {
+			kinds = 8
+		}
+		switch rapid.IntRange(0, kinds).Draw(t, "kind") {
+		case 0:
+			return nil
+		case 1:
+			return rapid.Bool().Draw(t, "bool")
+		case 2:
+			return json.Number(rapid.SampledFrom([]string{"0", "-1", "1.5", "1e400", "9007199254740993"}).Draw(t, "number"))
+		case 3:
+			return rapid.SampledFrom(names).Draw(t, "name")
+		case 4, 5:
+			return rapid.SampledFrom([]string{"", "string", "null", "https://h.com", "https://%zz", "a b"}).Draw(t, "text")
+		case 6:
+			return rapid.SliceOfN(wild(levels-1), 0, 3).Draw(t, "list")
+		default:
+			return rapid.MapOfN(rapid.SampledFrom(names), wild(levels-1), 0, 5).Draw(t, "object")
+		}
+	})
+}
+
+func TestCompareAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		surfaceOf := func(label string) *Surface {
+			member := map[string]any{}
+			for _, name := range []string{"inputSchema", "outputSchema", "annotations", "_meta", "arguments", "description"} {
+				member[name] = wild(4).Draw(t, label)
+			}
+			member["name"], member["uri"], member["uriTemplate"] = "n", "u", "t"
+			item, err := json.Marshal(member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opening, err := json.Marshal(map[string]any{"serverInfo": wild(2).Draw(t, label), "capabilities": wild(2).Draw(t, label)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := List{Listed: true, Entries: []json.RawMessage{item}}
+			return New(Input{
+				Opening: opening, Tools: list, Resources: list, ResourceTemplates: list, Prompts: list,
+				Auth: &AuthMetadata{Resource: item, Issuer: opening},
+			})
+		}
+		before, after := surfaceOf("before"), surfaceOf("after")
+		changes := Compare(before, after, CompareOptions{})
+		changed := map[Kind]bool{}
+		for _, c := range changes {
+			changed[c.Kind] = true
+			if c.Detail == "" || c.Event == "" || c.Effect == "" {
+				t.Errorf("%+v", c)
+			}
+		}
+		for _, kind := range []Kind{Tool, Resource, ResourceTemplate} {
+			if before.Of(kind)[0].Digests.Raw != after.Of(kind)[0].Digests.Raw && !changed[kind] {
+				t.Errorf("no change of the %s: %s -> %s", kind, before.Of(kind)[0].Definition, after.Of(kind)[0].Definition)
+			}
+		}
+		x, y := before.Of(Tool)[0].Digests, after.Of(Tool)[0].Digests
+		loud := slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Tool && c.Effect != Silent })
+		if (x.Text != y.Text || x.Meta != y.Meta) && !loud {
+			t.Errorf("text or metadata changed silently: %s -> %s", before.Of(Tool)[0].Definition, after.Of(Tool)[0].Definition)
+		}
+		if _, err := json.Marshal(changes); err != nil {
+			t.Error(err)
+		}
+		Group(changes)
+	})
+}

@@ -279,10 +279,8 @@ func (s *schemaDiffer) keyword(m member) {
 		s.positions(m)
 	case roleBranches:
 		s.branches(m)
-	case roleMap:
+	case roleMap, roleSetMap:
 		s.named(m)
-	case roleSetMap:
-		s.dependencies(m)
 	case roleValue:
 		s.value(m)
 	}
@@ -363,19 +361,19 @@ func (s *schemaDiffer) positions(m member) {
 	}
 }
 
-// named compares an object of schemas by names that are no properties.
+// named compares an object of schemas, or of lists of names, by names that are no
+// properties.
 func (s *schemaDiffer) named(m member) {
 	if notObject(m.before) || notObject(m.after) {
 		s.report(unclear, m.before, m.after, "changed: not an object")
 		return
 	}
-	added, removed := unclear, unclear
-	subject := "definition"
+	subject, added := "definition", unclear
 	switch m.name {
 	case "patternProperties":
 		subject = "pattern of properties"
-	case "dependentSchemas":
-		subject, added, removed = "dependent schema", narrowed, widened
+	case "dependentSchemas", "dependentRequired", "dependencies":
+		subject, added = "dependency", narrowed
 	}
 	entries := s.members(m.before, m.after)
 	for _, entry := range entries {
@@ -384,7 +382,9 @@ func (s *schemaDiffer) named(m member) {
 			case !entry.before.Exists():
 				s.report(added, entry.before, entry.after, subject+" added")
 			case !entry.after.Exists():
-				s.report(removed, entry.before, entry.after, subject+" removed")
+				s.report(-added, entry.before, entry.after, subject+" removed")
+			case roleOf(m.name) == roleSetMap && entry.before.Kind() == rawjson.Array && entry.after.Kind() == rawjson.Array:
+				s.namesOf(entry, subject)
 			default:
 				s.subschema(entry.before, entry.after, "")
 			}
@@ -393,22 +393,21 @@ func (s *schemaDiffer) named(m member) {
 	s.respelled = s.respelled || len(entries) == 0
 }
 
-func notObject(v rawjson.Value) bool { return v.Exists() && v.Kind() != rawjson.Object }
-
-// dependencies compares objects of lists of names.
-func (s *schemaDiffer) dependencies(m member) {
-	if m.before.Kind() == rawjson.Object && m.after.Kind() == rawjson.Object {
-		var before, after splitter
-		before.named(m.before, roleSetMap)
-		after.named(m.after, roleSetMap)
-		if bytes.Equal(before.shape, after.shape) {
-			if bytes.Equal(before.text, after.text) {
-				s.respelled = true
-			} else {
-				s.text(ToolText, m.before, m.after)
-			}
-			return
-		}
+// namesOf compares the properties that another one brings with it.
+func (s *schemaDiffer) namesOf(m member, subject string) {
+	before, _ := listOf(m.before)
+	after, _ := listOf(m.after)
+	gained, lost := after.without(before), before.without(after)
+	switch {
+	case len(gained) > 0 && len(lost) > 0:
+		s.report(unclear, m.before, m.after, subject+" changed")
+	case len(gained) > 0:
+		s.report(narrowed, m.before, m.after, subject+" on more properties")
+	case len(lost) > 0:
+		s.report(widened, m.before, m.after, subject+" on fewer properties")
+	default:
+		s.respelled = true
 	}
-	s.report(unclear, m.before, m.after, m.name+" "+comingOr(m.before, m.after, "changed"))
 }
+
+func notObject(v rawjson.Value) bool { return v.Exists() && v.Kind() != rawjson.Object }

@@ -174,9 +174,15 @@ func TestCompareSchema(t *testing.T) {
 		// Names.
 		{`{"patternProperties":{"a":{"maximum":1}}}`, `{"patternProperties":{"a":{"maximum":2}}}`, []string{"widened /patternProperties/a/maximum: maximum raised"}},
 		{`{}`, `{"patternProperties":{"a":{}}}`, []string{"changed /patternProperties/a: pattern of properties added"}},
-		{`{}`, `{"dependentSchemas":{"a":{}}}`, []string{"narrowed /dependentSchemas/a: dependent schema added"}},
+		{`{}`, `{"dependentSchemas":{"a":{}}}`, []string{"narrowed /dependentSchemas/a: dependency added"}},
 		{`{"propertyNames":{"maxLength":3}}`, `{"propertyNames":{"maxLength":4}}`, []string{"widened /propertyNames/maxLength: maxLength raised"}},
-		{`{"dependentRequired":{"a":["b"]}}`, `{"dependentRequired":{"a":["c"]}}`, []string{"changed /dependentRequired: dependentRequired changed"}},
+		{`{"dependentRequired":{"a":["b"]}}`, `{"dependentRequired":{"a":["c"]}}`, []string{"changed /dependentRequired/a: dependency changed"}},
+		{`{"dependencies":{"a":["b"]}}`, `{"dependencies":{"a":["c","b"]}}`, []string{"narrowed /dependencies/a: dependency on more properties"}},
+		{`{"dependencies":{"a":["b"]}}`, `{"dependencies":{"a":[]}}`, []string{"widened /dependencies/a: dependency on fewer properties"}},
+		{`{"dependencies":{"a":{"title":"b"}}}`, `{"dependencies":{"a":{"title":"c"}}}`, []string{"text /dependencies/a/title: text changed"}},
+		{`{"dependencies":{"a":["b"]}}`, `{"dependencies":{"a":{"required":["b"]}}}`, []string{"changed /dependencies/a: changed: not a schema"}},
+		{`{"dependentRequired":{"a":["b"]}}`, `{}`, []string{"widened /dependentRequired/a: dependency removed"}},
+		{`{}`, `{"dependentRequired":{}}`, []string{same0}},
 		{`{"$defs":{"a":{"maximum":1}}}`, `{"$defs":{"a":{"maximum":2}}}`, []string{"widened /$defs/a/maximum: maximum raised"}},
 		{`{"$defs":{"a":{}}}`, `{"$defs":{"b":{}}}`, []string{"changed /$defs/a: definition removed", "changed /$defs/b: definition added"}},
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -367,6 +368,70 @@ func TestCompareRenames(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// Surfaces of many items cost no more than their size.
+func TestCompareIsBounded(t *testing.T) {
+	many := func(n int, tool func(int) string) *Surface {
+		tools := make([]string, n)
+		for i := range tools {
+			tools[i] = tool(i)
+		}
+		return toolsOf(tools...)
+	}
+	prose := strings.Repeat("many words that are the same in each of them ", 20)
+	for _, test := range []struct {
+		name          string
+		before, after func(int) string
+	}{
+		{
+			"all under other names", func(i int) string { return fmt.Sprintf(`{"name":"a%d","description":"%s%d"}`, i, prose, i) },
+			func(i int) string { return fmt.Sprintf(`{"name":"b%d","description":"%s%d!"}`, i, prose, i) },
+		},
+		{
+			"all of one name", func(i int) string { return fmt.Sprintf(`{"name":"a","title":"%d"}`, i) },
+			func(i int) string { return fmt.Sprintf(`{"name":"a","title":"%d!"}`, i) },
+		},
+		{
+			"all changed", func(i int) string { return fmt.Sprintf(`{"name":"%d","inputSchema":{"maximum":1,"title":"a"}}`, i) },
+			func(i int) string { return fmt.Sprintf(`{"name":"%d","inputSchema":{"maximum":2,"title":"b"}}`, i) },
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before, after := many(10_000, test.before), many(10_000, test.after)
+			start := time.Now()
+			changes := Compare(before, after, CompareOptions{})
+			groups := Group(changes)
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if len(changes) < 10_000 || len(groups) > screen {
+				t.Errorf("%d changes, %d groups", len(changes), len(groups))
+			}
+		})
+	}
+}
+
+// When there is no more room, each item that changed still fails.
+func TestCompareTellsOfEachItem(t *testing.T) {
+	var before, after []string
+	for i := range 3 {
+		var old, new []string
+		for p := range 30_000 {
+			old = append(old, fmt.Sprintf(`"p%d":{"const":1}`, p))
+			new = append(new, fmt.Sprintf(`"p%d":{"const":2}`, p))
+		}
+		before = append(before, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(old, ",")))
+		after = append(after, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(new, ",")))
+	}
+	changes := Compare(toolsOf(before...), toolsOf(after...), CompareOptions{})
+	if len(changes)*changeCost > 2*maxDetail {
+		t.Errorf("%d changes", len(changes))
+	}
+	last := changes[len(changes)-1]
+	if last.Item != "t2" || last.Effect != Fail || !strings.Contains(last.Detail, "more changes than are told apart") {
+		t.Errorf("the last one: %+v", last)
 	}
 }
 
