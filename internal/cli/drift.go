@@ -240,12 +240,22 @@ func (o *observation) verification() *render.Verification {
 	case o.report != nil && (o.seen == nil || len(o.seen.Unlisted()) > 0):
 		v.Because(o.report)
 	}
-	for _, c := range o.result.Changes {
-		if c.Class == surface.VolatileText && len(v.Remarks) < maxRemarks {
-			v.Remarks = append(v.Remarks, fmt.Sprintf("%s %s %s %s", c.Kind, c.Item, c.Pointer, c.Detail))
+	v.Remarks = remarks(o.result.Changes)
+	return v
+}
+
+// remarks are what of changes has to be read to its end: the mask that a volatile
+// text needs, and the rule that a cloaked surface breaks.
+func remarks(changes []surface.Change) []string {
+	var out []string
+	for _, c := range changes {
+		said := slices.ContainsFunc(out, func(s string) bool { return strings.HasSuffix(s, c.Detail) })
+		if (c.Class == surface.VolatileText || c.Class == surface.CloakedSurface) && !said && len(out) < maxRemarks {
+			place := strings.Join(slices.DeleteFunc([]string{string(c.Kind), c.Item, c.Pointer}, func(s string) bool { return s == "" }), " ")
+			out = append(out, place+": "+c.Detail)
 		}
 	}
-	return v
+	return out
 }
 
 // driftCode is the exit code for results, the worst of them.
