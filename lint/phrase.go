@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// phrase is a sequence of words to look for, as data.
-type phrase struct {
+// phraseGroup is phrases of one rule, as data.
+type phraseGroup struct {
 	rule     string
 	severity Severity
-	// pattern is a list of elements, with blanks between them. An element is one
+	unless   exception
+	// A pattern is a list of elements, with blanks between them. An element is one
 	// word, several with "|" between them, or a class of words, $name, alone or
 	// among them; @name stands for tokens of a form. An element "~3" lets up to
 	// three other words stand before the next one. "^" before the first asks for
-	// the start of a sentence. A phrase stays within one sentence, and within 64 words.
+	// the start of a sentence. A phrase stays within one sentence, and within 64
+	// words.
 	//
 	// "!" marks the element that is the rarest in honest texts; a text without one
 	// of its words is not read at all. Without a mark it is the first.
-	pattern string
-	unless  exception
+	patterns []string
 }
 
 // exception is a set of reasons for which a phrase does not count.
@@ -50,8 +51,11 @@ func has(set []uint64, n int32) bool {
 	return i < len(set) && set[i]>>(n&63)&1 != 0
 }
 
-type compiled struct {
-	phrase
+// phrase is one pattern of a group, compiled.
+type phrase struct {
+	rule     string
+	severity Severity
+	unless   exception
 	start    bool // only at the start of a sentence
 	elements []element
 }
@@ -61,13 +65,13 @@ type phrasebook struct {
 	words   vocabulary
 	classes map[string][]uint64
 	// first lists, by the number of a word, the phrases that begin with it.
-	first [][]*compiled
-	all   []*compiled
+	first [][]*phrase
+	all   []*phrase
 }
 
 // newPhrasebook compiles phrases over classes of words. Both are part of the
 // program: a mistake in them panics, and a test compiles them.
-func newPhrasebook(classes map[string]string, phrases []phrase) *phrasebook {
+func newPhrasebook(classes map[string]string, groups []phraseGroup) *phrasebook {
 	b := &phrasebook{words: vocabulary{}, classes: make(map[string][]uint64, len(classes))}
 	for name, list := range classes {
 		var set []uint64
@@ -76,10 +80,12 @@ func newPhrasebook(classes map[string]string, phrases []phrase) *phrasebook {
 		}
 		b.classes[name] = set
 	}
-	for _, p := range phrases {
-		b.all = append(b.all, b.compile(p))
+	for i := range groups {
+		for _, pattern := range groups[i].patterns {
+			b.all = append(b.all, b.compile(&groups[i], pattern))
+		}
 	}
-	b.first = make([][]*compiled, len(b.words)+1)
+	b.first = make([][]*phrase, len(b.words)+1)
 	for n := range b.first {
 		for _, c := range b.all {
 			if has(c.elements[0].words, int32(n)) { //nolint:gosec // some hundred words
@@ -98,15 +104,15 @@ func with(set []uint64, n int32) []uint64 {
 	return set
 }
 
-func (b *phrasebook) compile(p phrase) *compiled {
-	c := &compiled{phrase: p}
+func (b *phrasebook) compile(of *phraseGroup, pattern string) *phrase {
+	c := &phrase{rule: of.rule, severity: of.severity, unless: of.unless}
 	gap := 0
-	pattern, start := strings.CutPrefix(p.pattern, "^")
-	c.start = start
-	for _, part := range strings.Fields(pattern) {
+	var rest string
+	rest, c.start = strings.CutPrefix(pattern, "^")
+	for _, part := range strings.Fields(rest) {
 		if n, ok := strings.CutPrefix(part, "~"); ok {
 			if _, err := fmt.Sscan(n, &gap); err != nil {
-				panic(fmt.Sprintf("lint: phrase %q: gap %q", p.pattern, part))
+				panic(fmt.Sprintf("lint: phrase %q: gap %q", pattern, part))
 			}
 			continue
 		}
@@ -114,12 +120,12 @@ func (b *phrasebook) compile(p phrase) *compiled {
 		gap = 0
 		part, e.rare = strings.CutPrefix(part, "!")
 		for alternative := range strings.SplitSeq(part, "|") {
-			b.alternative(&e, alternative, p.pattern)
+			b.alternative(&e, alternative, pattern)
 		}
 		c.elements = append(c.elements, e)
 	}
 	if len(c.elements) == 0 || c.elements[0].forms != 0 {
-		panic(fmt.Sprintf("lint: phrase %q does not begin with a word", p.pattern))
+		panic(fmt.Sprintf("lint: phrase %q does not begin with a word", pattern))
 	}
 	return c
 }
@@ -135,7 +141,7 @@ func (b *phrasebook) triggers(rule string) []string {
 	return b.spell(set)
 }
 
-func (c *compiled) rarest() *element {
+func (c *phrase) rarest() *element {
 	for i := range c.elements {
 		if c.elements[i].rare {
 			return &c.elements[i]
@@ -191,7 +197,7 @@ func (b *phrasebook) alternative(e *element, alternative, pattern string) {
 //
 // Where the elements so far may end is a set of positions, so that gaps cost no
 // more than their length whatever the text is.
-func (c *compiled) match(tokens []token) (length int, ok bool) {
+func (c *phrase) match(tokens []token) (length int, ok bool) {
 	tokens = tokens[:min(len(tokens), 64)]
 	at := uint64(1) // positions where what has been matched ends
 	for i := 1; i < len(c.elements); i++ {
@@ -318,8 +324,10 @@ func (b *phrasebook) soften(tokens []token, i int, severity Severity) Severity {
 	switch {
 	case !b.quotedAt(tokens, i):
 		return severity
-	case severity == Note && b.before(tokens, i, 60, "guard"):
-		return ""
+	case !b.before(tokens, i, 60, "guard"):
+		return Note
+	case severity == Note || tokens[i].form&formQuoted != 0:
+		return "" // a scanner says what it looks for
 	}
 	return Note
 }

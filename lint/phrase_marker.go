@@ -145,6 +145,9 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 	if r.talked(i) {
 		severity = Note
 	}
+	if severity == Note && r.book.before(r.tokens, r.from(i), 40, "comment") {
+		return length // how a comment is written
+	}
 	t.found(severity, i, i+length, "a comment in markup: a page does not show it, a model reads it")
 	return length
 }

@@ -20,7 +20,7 @@ var magicParams = map[string]bool{
 
 // magic finds parameters of that kind.
 func (r *reader) magic(t *text) {
-	if t.role != roleKey || t.key != "" {
+	if !declared(t) {
 		return
 	}
 	name := squeezed(t.s)
@@ -30,6 +30,12 @@ func (r *reader) magic(t *text) {
 	if magicParams[name] {
 		t.found(Note, 0, len(t.s), "a parameter that a model fills with its own conversation, prompt or tools")
 	}
+}
+
+// declared reports whether a text is the name of a property or an argument, where that
+// is declared.
+func declared(t *text) bool {
+	return t.role == roleKey && (t.key == "" || t.key == "name")
 }
 
 // aboutModels reports a tool that says it is about models, so that the name of one is
@@ -50,7 +56,7 @@ func squeezed(name string) string {
 
 // instructing finds names of parameters that say what to put in them.
 func (r *reader) instructing(t *text) {
-	if t.role != roleKey || t.key != "" {
+	if !declared(t) {
 		return
 	}
 	r.read(t)

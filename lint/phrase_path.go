@@ -33,10 +33,10 @@ var secretPaths = []struct {
 	run    string
 	degree int
 }{
-	{".aws/credentials", pathSecret},
+	{".aws/credentials", pathDocumented},
 	{"/etc/shadow", pathSecret},
 	{"/etc/sudoers", pathSecret},
-	{"/etc/passwd", pathSecret},
+	{"/etc/passwd", pathDocumented},
 	{"/proc/self/environ", pathSecret},
 	{"/proc/1/environ", pathSecret},
 	{".config/gh/hosts", pathSecret},

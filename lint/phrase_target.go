@@ -3,6 +3,8 @@ package lint
 import (
 	"iter"
 	"strings"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // exfilled finds addresses that something is sent to: by order, not by a person.
@@ -111,13 +113,13 @@ func (r *reader) crossed(t *text) {
 		if !ok {
 			continue
 		}
-		from, until := r.occasion(i)
+		from, until, sure := r.occasion(i)
 		if from < 0 || r.book.quotedAt(r.tokens, i) || r.related(t, name) {
 			continue
 		}
 		severity := r.steering(until)
-		if severity == Note && r.tokens[i].form&formIdent == 0 {
-			severity = "" // a plain word before "tool" is too often no name
+		if severity == Note && (!sure || r.tokens[i].form&formIdent == 0) {
+			severity = "" // too often no tool at all
 		}
 		victim := t.scan.names.server[name]
 		if severity == Note && victim != "" {
@@ -128,7 +130,7 @@ func (r *reader) crossed(t *text) {
 		}
 		message := "tells a model what to do when it uses a tool of another server"
 		if victim != "" {
-			message = "tells a model what to do when it uses a tool of another server that is watched"
+			message += ", " + plain.Line(victim, 80)
 		}
 		t.found(severity, int(r.tokens[from].start), int(r.tokens[i].end), message)
 	}
@@ -229,8 +231,9 @@ func edges(name string) iter.Seq[string] {
 }
 
 // occasion reports whether token i names a tool whose use is the occasion for what
-// the text asks: where that begins, and the last token of it.
-func (r *reader) occasion(i int) (from, until int) {
+// the text asks: where that begins, and the last token of it. It is sure when the
+// text says that it is a tool.
+func (r *reader) occasion(i int) (from, until int, sure bool) {
 	b := r.book
 	from, until = -1, i
 	for n := i - 1; n >= 0 && n >= i-6 && !r.tokens[n+1].opens; n-- {
@@ -240,18 +243,19 @@ func (r *reader) occasion(i int) (from, until int) {
 		}
 	}
 	if from < 0 {
-		return -1, i
+		return -1, i, false
 	}
 	used := b.between(r.tokens, from, i, "using")
 	for n := i + 1; n < len(r.tokens) && n <= i+3 && !r.tokens[n].opens; n++ {
 		if b.is(r.tokens[n], "tool") || b.is(r.tokens[n], "used") {
 			used, until = true, n
+			sure = sure || b.is(r.tokens[n], "tool") || b.is(r.tokens[n], "called")
 		}
 	}
 	if !used {
-		return -1, i
+		return -1, i, false
 	}
-	return from, until
+	return from, until, sure || b.between(r.tokens, from, i, "using")
 }
 
 // steering judges what is asked after the occasion.
@@ -319,7 +323,7 @@ func (r *reader) path(t *text, i int) Severity {
 	switch {
 	case reading && passing && contents, handing && contents, contents && b.before(r.tokens, i, 90, "duty"):
 		severity = Block
-	case degree == pathSecret, r.next(i, "give"):
+	case degree == pathSecret, r.next(i, "give"), r.next(i, "open"):
 		severity = Note
 	}
 	if severity == Block && b.quotedAt(r.tokens, i) {

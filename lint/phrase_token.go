@@ -104,7 +104,7 @@ func (t *tokenizer) separator(at int) int {
 			t.opens = true
 		}
 		return 1
-	case c == '.' || c == '!' || c == '?':
+	case c == '.' || c == '?' || c == '!' && (at == 0 || t.text[at-1] != '<'):
 		t.opens = true
 		return 1
 	case c == '"' || c == '\'' || c == '`':
