@@ -27,19 +27,21 @@ const (
 
 // Finding is one hit of a rule.
 type Finding struct {
-	// ID is stable for the same rule, place and matched text, whatever else is
-	// around it. Accepting is per ID.
+	// ID is stable for the same rule, severity, place and matched text, whatever else
+	// is around it. Accepting is per ID.
 	ID   string `json:"id"`
 	Rule string `json:"rule"`
 	// Family is the rule's name in the six families of hosted monitors:
 	// hidden_unicode, instruction_marker, sensitive_path, cross_tool, encoded_blob,
 	// oversized; or the rule itself.
-	Family   string       `json:"family"`
-	Severity Severity     `json:"severity"`
-	Kind     surface.Kind `json:"kind"`
+	Family   string   `json:"family"`
+	Severity Severity `json:"severity"`
+	// Kind is empty for a finding about the surface as a whole.
+	Kind surface.Kind `json:"kind"`
 	// Item is the name of the item. Untrusted.
 	Item string `json:"item"`
-	// Pointer is the place in the item's definition (RFC 6901). Untrusted in parts.
+	// Pointer is the place in the item's definition (RFC 6901), cut after 1 KiB.
+	// Untrusted in parts.
 	Pointer string `json:"pointer"`
 	// Message says what was found and why it matters, in the program's own words.
 	Message string `json:"message"`
@@ -67,7 +69,8 @@ type Rule struct {
 	// Text says in one sentence what the rule looks for.
 	Text       string
 	Techniques []string
-	// True and False are examples: JSON objects of tools that it does and does not
-	// hit.
+	// True and False are examples that it does and does not hit: a tool, or a surface
+	// with any of the members tools, prompts, resources, resourceTemplates,
+	// instructions and serverInfo.
 	True, False []string
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // itemsOf reads an example: a tool, or a surface.
-func itemsOf(t *testing.T, example string) []surface.Item {
+func itemsOf(t testing.TB, example string) []surface.Item {
 	t.Helper()
 	v, _, err := rawjson.Parse([]byte(example))
 	if err != nil {
@@ -47,7 +47,7 @@ func itemsOf(t *testing.T, example string) []surface.Item {
 	return items
 }
 
-func scanExample(t *testing.T, example string) []Finding {
+func scanExample(t testing.TB, example string) []Finding {
 	t.Helper()
 	return scanItems(itemsOf(t, example), Options{})
 }

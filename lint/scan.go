@@ -94,6 +94,7 @@ type item struct {
 	reports   int  // calls of report
 	consulted bool // what the running rule finds depends on the item as well
 	known     map[digest]bool
+	id        string // see identity
 	limits    map[ruleSeverity]*rest
 	params    map[string]bool
 }
@@ -239,39 +240,49 @@ type hit struct {
 
 // found reports t.s[start:end].
 func (t *text) found(severity Severity, start, end int, message string) {
-	if t.item.full(severity) {
-		t.item.report(hit{severity: severity, matched: t.s[start:end]})
-		return
+	it := t.item
+	if id, ok := it.admit(severity, t.s[start:end]); ok {
+		it.add(hit{severity, t.s[start:end], message, excerpt(t.s, start, end)}, id)
 	}
-	t.item.report(hit{severity, t.s[start:end], message, excerpt(t.s, start, end)})
 }
 
-// full reports whether the next finding of the rule that runs is one too many.
-func (it *item) full(severity Severity) bool {
-	return it.limit(it.scan.rule, severity).count >= maxOfRule
-}
-
-// report makes a finding of the rule that runs, at the place where the walk is. An
-// acceptance of a note does not hold for a block, so the severity is part of the ID.
+// report makes a finding of the rule that runs, at the place where the walk is.
 func (it *item) report(h hit) {
+	if id, ok := it.admit(h.severity, h.matched); ok {
+		it.add(h, id)
+	}
+}
+
+// admit identifies a finding, and decides whether it is a new one that is shown. An
+// acceptance of a note does not hold for a block, so the severity is part of the ID.
+func (it *item) admit(severity Severity, matched string) (id digest, ok bool) {
 	rule := it.scan.rule
 	where := it.path.digest()
-	id := digestOf(rule.ID, string(h.severity), string(it.Kind), it.Name, string(where[:]), h.matched)
+	id = digestOf(rule.ID, string(severity), it.identity(), string(where[:]), matched)
 	it.reports++
-	limit := it.limit(rule, h.severity)
+	limit := it.limit(rule, severity)
 	if limit.count >= maxOfRule {
-		limit.drop(h.severity, id)
-		return
+		limit.drop(severity, id)
+		return id, false
 	}
 	if it.known[id] {
-		return // a text may hold the same twice, or hold it hidden as well
+		return id, false // a text may hold the same twice, or hold it hidden as well
 	}
 	if it.known == nil {
 		it.known = map[digest]bool{}
 	}
 	it.known[id] = true
 	limit.count++
-	it.findings = append(it.findings, it.finding(rule, h, id))
+	return id, true
+}
+
+// identity stands for kind and name, which may be long, in IDs.
+func (it *item) identity() string {
+	if it.id == "" {
+		d := digestOf(string(it.Kind), it.Name)
+		it.id = string(d[:])
+	}
+	return it.id
 }
 
 func (it *item) limit(r *rule, severity Severity) *rest {
@@ -285,13 +296,14 @@ func (it *item) limit(r *rule, severity Severity) *rest {
 	return it.limits[key]
 }
 
-func (it *item) finding(r *rule, h hit, id digest) Finding {
-	return Finding{
+func (it *item) add(h hit, id digest) {
+	r := it.scan.rule
+	it.findings = append(it.findings, Finding{
 		ID: id.String(), Rule: r.ID, Family: r.Family, Severity: h.severity,
 		Kind: it.Kind, Item: it.Name, Pointer: it.path.pointer(),
 		Message: h.message, Excerpt: h.excerpt,
 		Techniques: r.Techniques, Ruleset: Ruleset,
-	}
+	})
 }
 
 // finish hands the findings of an item to the scan.
@@ -301,8 +313,9 @@ func (it *item) finish() {
 			continue
 		}
 		message := fmt.Sprintf("%d more findings of this rule in this item are not shown", limit.dropped)
-		id := digestOf(key.rule.ID, string(key.severity), string(it.Kind), it.Name, string(limit.digest[:]))
-		it.findings = append(it.findings, it.finding(key.rule, hit{severity: key.severity, message: message}, id))
+		id := digestOf(key.rule.ID, string(key.severity), it.identity(), string(limit.digest[:]))
+		it.scan.rule = key.rule
+		it.add(hit{severity: key.severity, message: message}, id)
 	}
 	slices.SortStableFunc(it.findings, func(a, b Finding) int {
 		if c := strings.Compare(a.Pointer, b.Pointer); c != 0 {

@@ -1,0 +1,391 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// TestWalk is about what each string of an item is for.
+func TestWalk(t *testing.T) {
+	names := map[role]string{
+		roleOther: "other", roleName: "name", roleTitle: "title", roleDescription: "description",
+		roleInstructions: "instructions", roleKey: "key", roleEnum: "enum", roleDefault: "default",
+		roleConst: "const", roleExample: "example", rolePattern: "pattern", roleURI: "uri", roleMeta: "meta",
+		roleDialect: "dialect", roleSource: "source", roleBlob: "blob",
+	}
+	for _, c := range []struct {
+		kind       surface.Kind
+		definition string
+		want       []string
+	}{
+		{surface.Instructions, `"s"`, []string{": instructions s"}},
+		{surface.Tool, `{"name":"s","title":"s","description":"s","annotations":{"title":"s","x":"s"},"vendor":{"a":"s"},"icons":[{"src":"s","sizes":["s"]}],"_meta":{"a":{"b":["s"]}}}`, []string{
+			"/name: name s", "/title: title s", "/description: description s", "/annotations/title: title s",
+			"/annotations/x: key x", "/annotations/x: other s", "/vendor: key vendor", "/vendor/a: key a", "/vendor/a: other s",
+			"/icons/0/src: source s", "/icons/0/sizes/0: other s", "/_meta/a: key a", "/_meta/a/b: key b", "/_meta/a/b/0: meta s",
+		}},
+		{surface.Tool, `{"inputSchema":{"$schema":"s","$id":"s","title":"s","$comment":"s","properties":{"description":{"description":"s","type":["s"]},"b":{"enum":["s"],"const":"s","default":{"c":"s"},"examples":["s",{"d":"s"}],"pattern":"s","format":"s","x-y":"s"}},"required":["s"]}}`, []string{
+			"/inputSchema/$schema: dialect s", "/inputSchema/$id: uri s", "/inputSchema/title: title s", "/inputSchema/$comment: description s",
+			"/inputSchema/properties/description: key description", "/inputSchema/properties/description/description: description s",
+			"/inputSchema/properties/description/type/0: other s", "/inputSchema/properties/b: key b",
+			"/inputSchema/properties/b/enum/0: enum s", "/inputSchema/properties/b/const: const s",
+			"/inputSchema/properties/b/default/c: key c", "/inputSchema/properties/b/default/c: default s",
+			"/inputSchema/properties/b/examples/0: example s", "/inputSchema/properties/b/examples/1/d: key d",
+			"/inputSchema/properties/b/examples/1/d: example s", "/inputSchema/properties/b/pattern: pattern s",
+			"/inputSchema/properties/b/format: other s", "/inputSchema/properties/b/x-y: key x-y",
+			"/inputSchema/properties/b/x-y: other s", "/inputSchema/required/0: key s",
+		}},
+		{surface.Tool, `{"outputSchema":{"$defs":{"a":{"anyOf":[{"$ref":"s"},{"items":{"title":"s"}}]}},"dependentRequired":{"a":["s"]},"dependencies":{"b":["s"],"c":{"title":"s"}}}}`, []string{
+			"/outputSchema/$defs/a: key a", "/outputSchema/$defs/a/anyOf/0/$ref: uri s", "/outputSchema/$defs/a/anyOf/1/items/title: title s",
+			"/outputSchema/dependentRequired/a: key a", "/outputSchema/dependentRequired/a/0: key s",
+			"/outputSchema/dependencies/b: key b", "/outputSchema/dependencies/b/0: key s", "/outputSchema/dependencies/c: key c",
+			"/outputSchema/dependencies/c/title: title s",
+		}},
+		{surface.Prompt, `{"name":"s","arguments":[{"name":"s","title":"s","description":"s","x":"s"},"s"]}`, []string{
+			"/name: name s", "/arguments/0/name: key s", "/arguments/0/title: title s", "/arguments/0/description: description s",
+			"/arguments/0/x: key x", "/arguments/0/x: other s", "/arguments/1: other s",
+		}},
+		{surface.Resource, `{"uri":"s","name":"s","mimeType":"s","blob":"s"}`, []string{"/uri: uri s", "/name: name s", "/mimeType: other s", "/blob: blob s"}},
+		{surface.Capabilities, `{"experimental":{"a":{}}}`, []string{"/experimental: key experimental", "/experimental/a: key a"}},
+	} {
+		v, _, err := rawjson.Parse([]byte(c.definition))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at path
+		var got []string
+		w := walker{
+			path: &at,
+			visit: func(v rawjson.Value, _ string, r role) {
+				s, _ := v.Text()
+				got = append(got, fmt.Sprintf("%s: %s %s", at.pointer(), names[r], s))
+			},
+			name: func(name string) { got = append(got, fmt.Sprintf("%s: key %s", at.pointer(), name)) },
+		}
+		w.item(c.kind, v)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.definition, diff)
+		}
+	}
+}
+
+// TestOrder: the order of the surface, then of pointers, then of rules.
+func TestOrder(t *testing.T) {
+	const hidden = "\u200b\u202e "
+	example := `{"instructions":"` + hidden + `","tools":[{"name":"b","title":"` + hidden + `","description":"` + hidden + `"},{"name":"a","title":"` + hidden + `"}]}`
+	var got []string
+	for _, f := range scanExample(t, example) {
+		got = append(got, fmt.Sprintf("%s %s%s %s", f.Kind, f.Item, f.Pointer, f.Rule))
+	}
+	want := []string{
+		"instructions  bidi", "instructions  hidden_format",
+		"tool b/description bidi", "tool b/description hidden_format", "tool b/title bidi", "tool b/title hidden_format",
+		"tool a/title bidi", "tool a/title hidden_format",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestID: the same rule, place and matched text, whatever is around it.
+func TestID(t *testing.T) {
+	id := func(example string) string {
+		t.Helper()
+		found := ofRule(scanExample(t, example), "hidden_format")
+		if len(found) != 1 {
+			t.Fatalf("%s: %+v", example, found)
+		}
+		return found[0].ID
+	}
+	first := id("{\"name\":\"a\",\"description\":\"b \u200b c\"}")
+	for _, same := range []string{
+		"{\"name\":\"a\",\"description\":\"Other words \u200b around.\"}",
+		"{\"name\":\"a\",\"title\":\"d\",\"description\":\"b \u200b c\"}",
+		"{\"tools\":[{\"name\":\"b\"},{\"name\":\"a\",\"description\":\"b \u200b c\"}]}",
+	} {
+		if id(same) != first {
+			t.Errorf("%s has another ID", same)
+		}
+	}
+	seen := map[string]string{first: "the first"}
+	for _, other := range []string{
+		"{\"name\":\"b\",\"description\":\"b \u200b c\"}",
+		"{\"name\":\"a\",\"title\":\"b \u200b c\"}",
+		"{\"name\":\"a\",\"description\":\"b \u200c c\"}",
+		"{\"name\":\"a\",\"description\":\"b \u200b\u200b c\"}",
+		"{\"name\":\"a\",\"description\":\"b \u200b c \u200b\"}",
+		"{\"name\":\"a\",\"description\":\"b\u200bc\"}", // a block: accepting the note is not enough
+		"{\"prompts\":[{\"name\":\"a\",\"description\":\"b \u200b c\"}]}",
+		"{\"name\":\"a\",\"inputSchema\":{\"description\":\"b \u200b c\"}}",
+	} {
+		id := id(other)
+		if seen[id] != "" {
+			t.Errorf("%s has the ID of %s", other, seen[id])
+		}
+		seen[id] = other
+	}
+}
+
+// hiddenEnum is a tool with n values that each hide something.
+func hiddenEnum(name string, n int, last string) string {
+	values := make([]string, n)
+	for i := range values {
+		values[i] = fmt.Sprintf("\"v%d\u200b\"", i)
+	}
+	values[n-1] = last
+	return `{"name":"` + name + `","inputSchema":{"enum":[` + strings.Join(values, ",") + `]}}`
+}
+
+// TestLimits: so many and no more, but nothing new behind the limit goes unseen.
+func TestLimits(t *testing.T) {
+	found := scanExample(t, hiddenEnum("a", 60, "\"x\u200b\""))
+	if len(found) != maxOfRule+1 {
+		t.Fatalf("%d findings", len(found))
+	}
+	rest := ofRest(found)
+	if len(rest) != 1 || !strings.HasPrefix(rest[0].Message, "10 more findings") || rest[0].Severity != Block {
+		t.Errorf("%+v", rest)
+	}
+	changed := ofRest(scanExample(t, hiddenEnum("a", 60, "\"x\u200b\u200b\"")))
+	if len(changed) != 1 || changed[0].ID == rest[0].ID {
+		t.Errorf("%+v and %+v", rest, changed)
+	}
+
+	var tools []string
+	for i := range 50 {
+		tools = append(tools, hiddenEnum(fmt.Sprintf("t%d", i), 45, "\"x\u200b\""))
+	}
+	found = scanExample(t, `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	if len(found) != maxFindings+1 {
+		t.Fatalf("%d findings", len(found))
+	}
+	last := found[maxFindings]
+	if last.Rule != tooMany || last.Severity != Block || !strings.HasPrefix(last.Message, "250 more findings") {
+		t.Errorf("%+v", last)
+	}
+	tools[49] = hiddenEnum("t49", 45, "\"y\u200c\"")
+	again := scanExample(t, `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	if again[maxFindings].ID == last.ID {
+		t.Error("what is beyond the limit changed, the ID did not")
+	}
+}
+
+func ofRest(findings []Finding) (rest []Finding) {
+	for _, f := range findings {
+		if strings.Contains(f.Message, "more findings") {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// TestRepeated: a text that was seen before is found again, wherever it is.
+func TestRepeated(t *testing.T) {
+	const schema = `{"properties":{"a":{"description":"b \u200b c"},"d":{"description":"b \u200b c","enum":["b \u200b c"]}}}`
+	found := scanExample(t, `{"tools":[{"name":"e","inputSchema":`+schema+`},{"name":"f","inputSchema":`+schema+`}]}`)
+	var got []string
+	for _, f := range found {
+		got = append(got, f.Item+f.Pointer+" "+string(f.Severity))
+	}
+	var want []string
+	for _, name := range []string{"e", "f"} {
+		want = append(want, name+"/inputSchema/properties/a/description note",
+			name+"/inputSchema/properties/d/description note", name+"/inputSchema/properties/d/enum/0 block")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSpelling: a name that is spelled like the JSON of a string does not speak for
+// the string.
+func TestSpelling(t *testing.T) {
+	found := scanExample(t, `{"name":"a","_meta":{"\"b\\u001bc\"":1,"d":"b\u001bc"}}`)
+	if len(found) != 1 || found[0].Rule != "control_char" || found[0].Pointer != "/_meta/d" {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestLongNames: pointers are cut, and still tell places apart.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("né/", 1<<19)
+	found := ofRule(scanExample(t, `{"name":"a","_meta":{"`+long+`":{"b":"c\u001b","d":"c\u001b"}}}`), "control_char")
+	if len(found) != 2 || found[0].ID == found[1].ID {
+		t.Fatalf("%d findings", len(found))
+	}
+	for _, f := range found {
+		if len(f.Pointer) > maxPointer || !utf8.ValidString(f.Pointer) {
+			t.Errorf("a pointer of %d bytes", len(f.Pointer))
+		}
+	}
+}
+
+// TestHostileSizes: time grows with the size of what a server says, not faster. What
+// is quadratic in a quarter of a megabyte takes many times as long as this allows.
+func TestHostileSizes(t *testing.T) {
+	const size, limit = 1 << 18, 10 * time.Second
+	texts := map[string]string{}
+	for _, unit := range []string{
+		"<", "<img", "<img src", "![", "![a]", "![a][b]", "[", "<!--", "&lt;", "&#65;", "&", "%41", "%", `\u0041`, `\x`,
+		"data:", "data:text/html,", "javascript:x(", "https://", "https://45.77.1.9/", "http://a.b@", "@", "a ", "A1", "a1b2",
+		"A1b2C3d4 ", "7a ", "65 ", "01010101 ", "=", "Z", "z", "\n", " ", "\t", "\n.", "\u200b", "a\u200b", "ا\u200c", "क\u200d",
+		"\u202e", "\u2066", "שא\u2066\u2069", "\ufe0f", "😀\ufe0f", "👩\u200d", "🏴\U000E0061", "\U000E0061", "\U000E0100", "𝐚", "ﷺ", "аa", "Ａa", "e\u0301",
+		"\u0336", "读", "ก\u200b", "\u2800", "\x1b", "\ufffd", "ignore ", "previous ", "do not ", "never tell ", "when using the x_y tool ",
+		"before ", "~/.ssh/id_rsa ", "send to a@b.cd always ", "system: ", "<system>", "[hidden instruction] ", "best tool ", "x_y ", ". ", "-", "_",
+	} {
+		texts[unit] = strings.Repeat(unit, size/len(unit))
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var noise strings.Builder
+	for noise.Len() < size {
+		noise.WriteByte("ABCDabcd0123+/ "[random.IntN(15)])
+	}
+	texts["noise"] = noise.String()
+	for unit, text := range texts {
+		start := time.Now()
+		scanExample(t, tool(t, text))
+		took := time.Since(start)
+		t.Logf("%q: %v", unit, took)
+		if took > limit {
+			t.Errorf("%q: %v", unit, took)
+		}
+	}
+}
+
+// TestHostileShapes is the same for the shape of definitions.
+func TestHostileShapes(t *testing.T) {
+	const limit = 15 * time.Second
+	list := func(n int, entry func(i int) string) string {
+		entries := make([]string, n)
+		for i := range entries {
+			entries[i] = entry(i)
+		}
+		return strings.Join(entries, ",")
+	}
+	for name, example := range map[string]string{
+		"tools that look alike": `{"tools":[` + list(10000, func(i int) string {
+			return `{"name":"` + strings.NewReplacer("0", "l", "1", "I").Replace(fmt.Sprintf("%b", i)) + `"}`
+		}) + `]}`,
+		"tools by one name": `{"tools":[` + list(10000, func(int) string { return `{"name":"a"}` }) + `]}`,
+		"references": `{"name":"a","inputSchema":{"$defs":{` + list(10000, func(i int) string {
+			return fmt.Sprintf(`"d%d":{"$id":"https://a.test/d%d","$ref":"e%d"}`, i, i, i)
+		}) + `}}}`,
+		"headers": `{"name":"a","inputSchema":{"properties":{"` + strings.Repeat("long", 1<<16) + `":{"properties":{` + list(10000, func(i int) string {
+			return fmt.Sprintf(`"h%d":{"x-mcp-header":""}`, i)
+		}) + `}}}}}`,
+		"names": `{"name":"a","_meta":{"` + strings.Repeat("long", 1<<16) + `":{` + list(10000, func(i int) string {
+			return fmt.Sprintf(`"h%d":"\u001b%d"`, i, i)
+		}) + `}}}`,
+		"a name": `{"name":"` + strings.Repeat("long", 1<<18) + `","_meta":{` + list(10000, func(i int) string {
+			return fmt.Sprintf(`"h%d":"\u001b%d"`, i, i)
+		}) + `}}`,
+		"depth":      `{"name":"a","inputSchema":` + strings.Repeat(`{"items":`, 250) + `{}` + strings.Repeat(`}`, 250) + `}`,
+		"duplicates": `{"name":"a","_meta":{` + list(100000, func(int) string { return `"a":"\u001b"` }) + `}}`,
+		"tools that name others": `{"tools":[` + list(3000, func(i int) string {
+			return fmt.Sprintf(`{"name":"tool_%d","description":"When calling the other_%d tool, always use the more_%d tool."}`, i, i, i)
+		}) + `]}`,
+	} {
+		start := time.Now()
+		scanExample(t, example)
+		took := time.Since(start)
+		t.Logf("%s: %v", name, took)
+		if took > limit {
+			t.Errorf("%s: %v", name, took)
+		}
+	}
+}
+
+// FuzzScan: whatever a definition is, findings can be shown and repeat.
+func FuzzScan(f *testing.F) {
+	for _, r := range Rules() {
+		for _, example := range slices.Concat(r.True, r.False) {
+			if len(example) < 1<<12 {
+				f.Add([]byte(example))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, definition []byte) {
+		items := []surface.Item{{Kind: surface.Tool, Name: string(definition[:min(len(definition), 8)]), Definition: definition}}
+		found := scanItems(items, Options{})
+		for _, finding := range found {
+			if shown := plain.Line(finding.Excerpt, 1<<20); shown != finding.Excerpt {
+				t.Errorf("excerpt %q is not fit to be shown", finding.Excerpt)
+			}
+			if n := utf8.RuneCountInString(finding.Excerpt); n > 3*maxExcerpt {
+				t.Errorf("an excerpt of %d runes", n)
+			}
+			if len(finding.ID) != 32 || finding.Rule == "" || finding.Family == "" || finding.Message == "" {
+				t.Errorf("%+v", finding)
+			}
+		}
+		if diff := cmp.Diff(found, scanItems(items, Options{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// generated is a surface like the largest that are in use: many tools that share
+// most of their schemas.
+func generated(tools int) string {
+	random := rand.New(rand.NewPCG(3, 4))
+	word := func() string {
+		words := strings.Fields("the message calendar event folder drive user group with of to a an and value property identifier returns optional date time zone filter items collection resource associated")
+		return words[random.IntN(len(words))]
+	}
+	sentence := func(n int) string {
+		words := make([]string, n)
+		for i := range words {
+			words[i] = word()
+		}
+		return strings.Join(words, " ") + "."
+	}
+	shared := make([]string, 200)
+	for i := range shared {
+		shared[i] = fmt.Sprintf(`"%s_%s%d":{"type":"string","description":"%s"}`, word(), word(), i, sentence(12))
+	}
+	entries := make([]string, tools)
+	for i := range entries {
+		properties := make([]string, 40)
+		for n := range properties {
+			properties[n] = shared[(i+n)%len(shared)]
+		}
+		entries[i] = fmt.Sprintf(`{"name":"%s-%s-%d","description":"%s","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{%s}}}`,
+			word(), word(), i, sentence(60), strings.Join(properties, ","))
+	}
+	return `{"tools":[` + strings.Join(entries, ",") + `]}`
+}
+
+// BenchmarkScan compares with what reading the same bytes costs.
+func BenchmarkScan(b *testing.B) {
+	for _, tools := range []int{200, 2000} {
+		text := generated(tools)
+		items := itemsOf(b, text)
+		b.Run(fmt.Sprintf("%d/unmarshal", tools), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				var v any
+				if err := json.Unmarshal([]byte(text), &v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("%d/scan", tools), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				scanItems(items, Options{})
+			}
+		})
+	}
+}
