@@ -448,17 +448,16 @@ func escapes(t *text) {
 // escape reads the escape at the start of s: %41, \x41, \u0041, \u{41}, &#65; or
 // &#x41;. It gives the length, 0 when there is none.
 func escape(s string) (r rune, size int) {
-	digits, after := 0, ""
-	base := 16
+	var digits, prefix int
 	switch {
 	case s[0] == '%':
-		digits, after = 2, s[1:]
+		digits, prefix = 2, 1
 	case strings.HasPrefix(s, `\x`):
-		digits, after = 2, s[2:]
+		digits, prefix = 2, 2
 	case strings.HasPrefix(s, `\u{`):
 		return delimited(s, 3, '}', 16)
 	case strings.HasPrefix(s, `\u`):
-		digits, after = 4, s[2:]
+		digits, prefix = 4, 2
 	case strings.HasPrefix(s, "&#x"), strings.HasPrefix(s, "&#X"):
 		return delimited(s, 3, ';', 16)
 	case strings.HasPrefix(s, "&#"):
@@ -466,14 +465,15 @@ func escape(s string) (r rune, size int) {
 	default:
 		return 0, 0
 	}
-	if len(after) < digits {
+	size = prefix + digits
+	if len(s) < size {
 		return 0, 0
 	}
-	n, err := strconv.ParseUint(after[:digits], base, 32)
+	n, err := strconv.ParseUint(s[prefix:size], 16, 32)
 	if err != nil {
 		return 0, 0
 	}
-	return rune(n), len(s) - len(after) + digits
+	return rune(n), size
 }
 
 // delimited reads a number that ends with a character.

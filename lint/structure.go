@@ -16,8 +16,8 @@ const (
 	maxSurfaceNote = 256 << 10
 )
 
-// structureRules are the rules about the form of definitions.
-func structureRules() []rule {
+// schemaRules are the rules about what clients do with schemas.
+func schemaRules() []rule {
 	return []rule{
 		{
 			Rule: Rule{
@@ -63,6 +63,12 @@ func structureRules() []rule {
 			},
 			item: remoteRef, text: unknownSchema, traits: hasURL,
 		},
+	}
+}
+
+// formRules are the rules about the form of definitions.
+func formRules() []rule {
+	return []rule{
 		{
 			Rule: Rule{
 				ID: "oversized", Family: "oversized", Severities: []Severity{Block, Note},

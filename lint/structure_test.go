@@ -34,7 +34,7 @@ func TestEncoded(t *testing.T) {
 	for i := range len(secret) {
 		utf16 = append(utf16, secret[i], 0)
 	}
-	codes := strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(secret)), " ", ", "), "[]")
+	codes := strings.Trim(strings.ReplaceAll(fmt.Sprintf("%d", []byte(secret)), " ", ", "), "[]")
 	var percent, entities, hexEntities, unicodeEscapes, hexEscapes, binary strings.Builder
 	for i := range len(secret) {
 		fmt.Fprintf(&percent, "%%%02X", secret[i])

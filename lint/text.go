@@ -45,7 +45,6 @@ type text struct {
 	scan *scanner
 
 	traits trait
-	lower  []word
 	fold   *text
 	marks  []mark
 	depth  int // how often it was hidden in another text
@@ -63,44 +62,7 @@ func (t *text) folded() *text {
 	return t.fold
 }
 
-// word is a run of ASCII letters and digits, and of letters of other scripts, in
-// lower case, with its place in the text.
-type word struct {
-	s          string
-	start, end int
-}
-
-// words are the words of the text, made once.
-func (t *text) words() []word {
-	if t.lower == nil {
-		t.lower = appendWords(make([]word, 0, len(t.s)/6+1), t.s)
-	}
-	return t.lower
-}
-
-func appendWords(words []word, s string) []word {
-	lower := strings.ToLower(s)
-	if len(lower) != len(s) {
-		// A few capitals change their length; only ASCII is folded then, so that
-		// offsets hold.
-		lower = lowerASCII(s)
-	}
-	start := -1
-	for i := range len(s) + 1 {
-		if i < len(s) && charClass[s[i]]&classWord != 0 {
-			if start < 0 {
-				start = i
-			}
-			continue
-		}
-		if start >= 0 {
-			words = append(words, word{lower[start:i], start, i})
-			start = -1
-		}
-	}
-	return words
-}
-
+// lowerASCII folds ASCII letters only, so that offsets hold.
 func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -12,8 +12,8 @@ import (
 
 const familyHidden = "hidden_unicode"
 
-// unicodeRules are the rules about characters that are not seen.
-func unicodeRules() []rule {
+// hiddenRules are the rules about characters that are not seen.
+func hiddenRules() []rule {
 	return []rule{
 		{
 			Rule: Rule{
@@ -80,6 +80,12 @@ func unicodeRules() []rule {
 			},
 			text: variationRun, traits: hasNonASCII,
 		},
+	}
+}
+
+// blankRules are the rules about what moves or hides other text.
+func blankRules() []rule {
+	return []rule{
 		{
 			Rule: Rule{
 				ID: "control_char", Family: familyHidden, Severities: []Severity{Block, Note},

@@ -82,28 +82,25 @@ func (t *text) marksOf(kind markKind) []mark {
 func marks(s string) []mark {
 	c := context{s: s}
 	found := []mark{}
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		r, size = rune(s[i]), 1
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
-		kind := kindOf(r)
-		if kind == markNone {
+		m := mark{i, i + size, r, kindOf(r)}
+		flag := 0
+		if m.kind == markTag {
+			flag = c.flag(i)
+		}
+		switch i += max(size, flag); {
+		case m.kind == markNone:
 			c.visible(r)
-			continue
+		case flag > 0,
+			m.kind == markSelector && c.selects(m),
+			m.kind == markFormat && c.explains(m):
+		default:
+			found = append(found, m)
 		}
-		if kind == markTag {
-			if n := c.flag(i); n > 0 {
-				size = n
-				continue
-			}
-		}
-		m := mark{i, i + size, r, kind}
-		if kind == markSelector && c.selects(m) || kind == markFormat && c.explains(m) {
-			continue
-		}
-		found = append(found, m)
 	}
 	return c.settle(found)
 }
