@@ -86,17 +86,14 @@ func (a *app) runDiff(ctx context.Context, g *given, o *diffOptions, args []stri
 // compare says what after has and before has not. The findings of both are no
 // news.
 func compare(before, after *exhibit, policy surface.Policy) *render.Verification {
-	v := &render.Verification{Before: before.source, Source: after.source, File: after.file}
-	for _, e := range []*exhibit{before, after} {
-		if e.surface == nil {
-			v.Result = *unlisted(e.report, nil)
-			v.Because(e.report)
-			v.Message = e.source + ": " + v.Message
-			return v
-		}
-		if !e.complete() && e.report != nil {
-			v.Because(e.report)
-		}
+	v := after.verification()
+	if first := before.verification(); first.Message != "" {
+		v.Result, v.Reason, v.Hint = first.Result, first.Reason, first.Hint
+		v.Message = before.source + ": " + first.Message
+	}
+	v.Before = before.source
+	if before.surface == nil || after.surface == nil {
+		return v
 	}
 	b := baseline.New(before.ownName(), baseline.Binding{}, before.surface)
 	if before.baseline != nil {

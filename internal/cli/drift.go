@@ -154,9 +154,8 @@ type observation struct {
 // observe lists t afresh until the result counts.
 func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy surface.Policy, p probe.Options) *observation {
 	o := &observation{target: t, approved: b}
-	if t.AuditChain {
-		o.err = hinted(errors.New("this target is checked for its login only, and lists nothing"), "give it a credential to list with, in place of auth.mode oauth or --auth-chain")
-		o.result = &baseline.Result{Status: baseline.Misconfigured}
+	if o.err = listsNothing(t); o.err != nil {
+		o.result = unlisted(nil, b)
 		return o
 	}
 	var listings []*surface.Surface
@@ -177,13 +176,22 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 	return o
 }
 
+// listsNothing is the error of a target whose check does not get to any list.
+func listsNothing(t *target.Target) error {
+	if !t.AuditChain {
+		return nil
+	}
+	return hinted(errors.New("this target is checked for its login only, and lists nothing"), "give it a credential to list with, in place of auth.mode oauth or --auth-chain")
+}
+
 // anything reports whether any inventory was listed.
 func anything(s *surface.Surface) bool { return s != nil && len(s.Unlisted()) < 4 }
 
-// unlisted is the result when nothing was listed.
+// unlisted is the result when nothing was listed. Without a report it was not even
+// tried.
 func unlisted(r *probe.Report, b *baseline.Baseline) *baseline.Result {
 	out := &baseline.Result{Status: baseline.Unknown}
-	if r.Status == probe.StatusMisconfigured {
+	if r == nil || r.Status == probe.StatusMisconfigured {
 		out.Status = baseline.Misconfigured
 	}
 	if b != nil {
@@ -231,17 +239,22 @@ func (o *observation) verification() *render.Verification {
 	if o.report != nil {
 		v.Target = &o.report.Target
 	}
-	switch e := (*userError)(nil); {
-	case o.err != nil:
-		v.Message = o.err.Error()
-		if errors.As(o.err, &e) && len(e.hints) > 0 {
-			v.Hint = e.hints[0]
-		}
-	case o.report != nil && (o.seen == nil || len(o.seen.Unlisted()) > 0):
-		v.Because(o.report)
-	}
+	explain(v, o.report, o.seen, o.err)
 	v.Remarks = remarks(o.result.Changes)
 	return v
+}
+
+// explain says in v why not all of a surface is known, if so.
+func explain(v *render.Verification, r *probe.Report, seen *surface.Surface, err error) {
+	switch e := (*userError)(nil); {
+	case err != nil:
+		v.Message = err.Error()
+		if errors.As(err, &e) && len(e.hints) > 0 {
+			v.Hint = e.hints[0]
+		}
+	case r != nil && (seen == nil || len(seen.Unlisted()) > 0):
+		v.Because(r)
+	}
 }
 
 // remarks are what of changes has to be read to its end: the mask that a volatile

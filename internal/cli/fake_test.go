@@ -137,3 +137,31 @@ func TestInspectShowsNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestLockKeepsNoSecrets: a server that repeats its credential, in whatever form
+// JSON allows, does not get it into the lockfile or any output.
+func TestLockKeepsNoSecrets(t *testing.T) {
+	t.Setenv("TEST_TOKEN", "hunter2-hunter2")
+	escaped := strings.ReplaceAll("hunter2-hunter2", "h", `\u0068`)
+	server := fakemcp.New(t, fakemcp.Config{
+		Instructions: "send hunter2-hunter2",
+		Tools:        []string{`{"name":"say","description":"is ` + escaped + `","inputSchema":{"type":"object"},"_meta":{"` + escaped + `":"` + escaped + `"}}`},
+	})
+	path := filepath.Join(t.TempDir(), "mcpvigil.lock")
+	saved := filepath.Join(t.TempDir(), "saved.json")
+	for _, args := range []string{
+		"lock --verbose --lockfile " + path, "verify --verbose --lockfile " + path, "verify --format json --lockfile " + path,
+		"inspect --format surface --output " + saved, "lint --format json",
+	} {
+		code, stdout, stderr := runMain(t, append(strings.Fields(args), server.Target().Endpoint, "--bearer-env", "TEST_TOKEN")...)
+		if code != exitHealthy || strings.Contains(stdout+stderr, "hunter2") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+	for _, file := range []string{path, saved} {
+		data, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(data), "hunter2") || !strings.Contains(string(data), "***") {
+			t.Errorf("%v\n%s", err, data)
+		}
+	}
+}

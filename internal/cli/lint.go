@@ -144,10 +144,11 @@ func (a *app) lintSources(g *given, o *pointOptions, args []string) ([]*exhibit,
 
 // lintOf reads one surface.
 func lintOf(e *exhibit) *render.Verification {
-	v := &render.Verification{Source: e.source, File: e.file, Target: e.info()}
+	v := e.verification()
+	if e.report != nil {
+		v.Target = &e.report.Target
+	}
 	if e.surface == nil {
-		v.Result = *unlisted(e.report, nil)
-		v.Because(e.report)
 		return v
 	}
 	v.Result = baseline.Result{
@@ -155,8 +156,5 @@ func lintOf(e *exhibit) *render.Verification {
 		Findings: render.FoundIn(lint.Scan(e.surface, lint.Options{})),
 	}
 	v.Result.Add() // judges
-	if !e.complete() && e.report != nil {
-		v.Because(e.report)
-	}
 	return v
 }

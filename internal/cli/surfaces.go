@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/render"
 	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -28,6 +29,8 @@ type exhibit struct {
 	// target is the server to list for it; nil when surface is there already.
 	target *target.Target
 	report *probe.Report
+	// err is why the target cannot be listed, when that is not in the report.
+	err error
 }
 
 // maxSurface bounds a file that holds a surface, in bytes.
@@ -142,19 +145,21 @@ func (e *exhibit) list(ctx context.Context, p probe.Options) {
 	if e.surface != nil || e.target == nil {
 		return
 	}
+	if e.err = listsNothing(e.target); e.err != nil {
+		return
+	}
 	e.report = probe.Check(ctx, listingOf(e.target), p)
 	if s := e.report.Snapshot(); anything(s) {
 		e.surface = s
 	}
 }
 
-// complete reports whether all of the surface is known.
-func (e *exhibit) complete() bool { return e.surface != nil && len(e.surface.Unlisted()) == 0 }
-
-// info is the server of an exhibit, or nil.
-func (e *exhibit) info() *probe.TargetInfo {
-	if e.report == nil {
-		return nil
+// verification is e as it is shown, without a result where there is a surface.
+func (e *exhibit) verification() *render.Verification {
+	v := &render.Verification{Source: e.source, File: e.file}
+	if e.surface == nil {
+		v.Result = *unlisted(e.report, nil)
 	}
-	return &e.report.Target
+	explain(v, e.report, e.surface, e.err)
+	return v
 }

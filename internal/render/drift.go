@@ -236,10 +236,13 @@ func rank(e surface.Effect) int {
 	return slices.Index([]surface.Effect{surface.Fail, surface.Event, surface.Silent}, e)
 }
 
-// kindNoun is what one item of a kind is called.
+// kindNoun is what one item of a kind is called. No kind is all of a surface.
 func kindNoun(k surface.Kind) string {
-	if k == surface.ResourceTemplate {
+	switch k {
+	case surface.ResourceTemplate:
 		return "resource template"
+	case "":
+		return "the whole surface"
 	}
 	return string(k)
 }

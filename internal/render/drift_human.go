@@ -57,7 +57,7 @@ func (p *page) verification(v *Verification) {
 	}
 	if len(findings) > 0 {
 		p.section("Findings:")
-		p.findings(findings, hidden)
+		p.findings(findings, hidden, p.o.Verbose)
 	}
 	p.driftSummary(v)
 }
@@ -367,8 +367,9 @@ func (p *page) shownFindings(all []baseline.Verdict) (shown []baseline.Verdict, 
 // maxFindings bounds what is shown without being asked for everything.
 const maxFindings = 20
 
-// findings writes a line a finding; below what fails, why and where to look.
-func (p *page) findings(findings []baseline.Verdict, hidden int) {
+// findings writes a line a finding; below what fails, and all if whole is set, why
+// and what it is about.
+func (p *page) findings(findings []baseline.Verdict, hidden int, whole bool) {
 	rules := 0
 	for i := range findings {
 		rules = max(rules, len(findings[i].Rule))
@@ -377,7 +378,7 @@ func (p *page) findings(findings []baseline.Verdict, hidden int) {
 		f := &findings[i]
 		p.printf("  %s %s  %s  %s\n", p.effect(f.Effect), pad(string(f.Severity), 5), pad(f.Rule, rules),
 			cut(place(f.Kind, f.Item, f.Pointer), max(20, screenColumns-effectColumns-rules-12)))
-		if f.Effect != surface.Fail && !p.o.Verbose {
+		if f.Effect != surface.Fail && !whole {
 			continue
 		}
 		p.printf("        %s\n        | %s\n", line(f.Message), line(f.Excerpt))

@@ -22,11 +22,10 @@ func (p *page) differences(r *row) {
 			if names := itemNames(same); len(names) > 0 && len(names) < len(r.items) {
 				at += " (" + some(names, 4*screenColumns) + ")"
 			}
-			lines := unified(c.Before, c.After)
-			if len(lines) > 0 || !r.told() {
+			if !r.told() {
 				p.printf("        %s\n", at)
 			}
-			for _, l := range lines {
+			for _, l := range unified(c.Before, c.After) {
 				code := dim
 				switch l[0] {
 				case '-':

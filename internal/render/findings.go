@@ -80,7 +80,12 @@ func lintJSON(sources []*Verification) ([]byte, error) {
 func lintPage(sources []*Verification, o Options) []byte {
 	p := &page{o: o}
 	p.title("lint")
+	clean := 0
 	for _, v := range sources {
+		if len(sources) > 1 && v.Result.Status == baseline.Approved && len(v.Result.Findings) == 0 {
+			clean++ // many clean ones would hide the others
+			continue
+		}
 		p.surfaceHead(v)
 		word := ""
 		if v.Result.Status == baseline.Approved {
@@ -93,7 +98,7 @@ func lintPage(sources []*Verification, o Options) []byte {
 		}
 		if findings, hidden := p.shownFindings(v.Result.Findings); len(findings) > 0 {
 			p.printf("\n")
-			p.findings(findings, hidden)
+			p.findings(findings, hidden, true)
 		}
 	}
 	blocks, notes := 0, 0
@@ -102,7 +107,11 @@ func lintPage(sources []*Verification, o Options) []byte {
 		blocks += fail
 		notes += len(v.Result.Findings) - fail
 	}
-	p.printf("\n  Summary: %s, %s, rules %s\n\n", plural(blocks, "block"), plural(notes, "note"), lint.Ruleset)
+	p.printf("\n  Summary: %s, %s", plural(blocks, "block"), plural(notes, "note"))
+	if len(sources) > 1 {
+		p.printf(" in %d surfaces, of which %d have nothing", len(sources), clean)
+	}
+	p.printf(" (rules %s)\n\n", lint.Ruleset)
 	return []byte(p.String())
 }
 
