@@ -3,8 +3,6 @@ package lint
 import (
 	"net/netip"
 	"strings"
-
-	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // linkRules are the rules about addresses.
@@ -295,9 +293,6 @@ func publicIP(host string) bool {
 
 // icons looks at what clients load to draw an item.
 func icons(it *item) {
-	if it.Kind == surface.Instructions || it.Kind == surface.Auth {
-		return
-	}
 	for i, icon := range it.value.Get("icons").Elems() {
 		src, ok := icon.Get("src").Text()
 		problem := iconProblem(src)

@@ -170,6 +170,7 @@ func (it *item) name(s string) {
 // try returns the rules that are to be tried on the same string in the same role
 // again: those that found something, or looked at the rest of the item.
 func (it *item) try(mask ruleMask, t *text) (again ruleMask) {
+	consulted := false
 	for ; mask != 0; mask &= mask - 1 {
 		r := &it.scan.dispatch.rules[bits.TrailingZeros64(uint64(mask))]
 		it.scan.rule = r
@@ -183,7 +184,9 @@ func (it *item) try(mask ruleMask, t *text) (again ruleMask) {
 		if it.reports > reports || it.consulted {
 			again |= mask & -mask
 		}
+		consulted = consulted || it.consulted
 	}
+	it.consulted = consulted // of a rule that revealed t, too
 	return again
 }
 

@@ -142,7 +142,7 @@ func hiddenTag(t *text) {
 			payload.WriteRune(r)
 		}
 	}
-	t.hidden(Block, tags, payload.String(), "tag characters")
+	t.hidden(Block, tags, payload.String(), "tag character")
 }
 
 func hiddenFormat(t *text) {
@@ -159,7 +159,7 @@ func hiddenFormat(t *text) {
 	case t.identifier() || len(formats) >= 4 || slices.ContainsFunc(formats, func(m mark) bool { return m.inWord(t.s) }):
 		severity = Block
 	}
-	t.hidden(severity, formats, twoSymbols(formats), "invisible characters")
+	t.hidden(severity, formats, twoSymbols(formats), "invisible character")
 }
 
 func variationRun(t *text) {
@@ -181,7 +181,7 @@ func variationRun(t *text) {
 	case t.identifier() || len(selectors) >= 4:
 		severity = Block
 	}
-	t.hidden(severity, selectors, readable(payload), "variation selectors")
+	t.hidden(severity, selectors, readable(payload), "variation selector")
 }
 
 func controlChar(t *text) {
@@ -200,7 +200,7 @@ func controlChar(t *text) {
 	if t.role == rolePattern && !slices.ContainsFunc(controls, func(m mark) bool { return m.r == '\x1b' }) {
 		severity = Note // a class of characters to refuse
 	}
-	t.hidden(severity, controls, "", "control characters")
+	t.hidden(severity, controls, "", "control character")
 }
 
 func bidi(t *text) {
@@ -209,7 +209,7 @@ func bidi(t *text) {
 		return
 	}
 	if severity := bidiSeverity(t, controls); severity != "" {
-		t.hidden(severity, controls, "", "controls of the reading direction")
+		t.hidden(severity, controls, "", "direction control")
 	}
 }
 
@@ -261,7 +261,10 @@ func (t *text) hidden(severity Severity, marks []mark, payload, what string) {
 		matched.WriteString(t.s[m.start:m.end])
 		runes[m.r] = true
 	}
-	message := fmt.Sprintf("%d %s (%s), the first at byte %d", len(marks), what, codePoints(runes), marks[0].start)
+	message := fmt.Sprintf("one %s (%s) at byte %d", what, codePoints(runes), marks[0].start)
+	if len(marks) > 1 {
+		message = fmt.Sprintf("%d %ss (%s), the first at byte %d", len(marks), what, codePoints(runes), marks[0].start)
+	}
 	last := marks[0]
 	for _, m := range marks[1:] {
 		if m.start != last.end {

@@ -91,6 +91,21 @@ func TestHonestScripts(t *testing.T) {
 	}
 }
 
+// TestLongHonestScripts: the longer a text, the more joiners it has.
+func TestLongHonestScripts(t *testing.T) {
+	for name, text := range map[string]string{
+		"persian": "\u0641\u0627\u06cc\u0644\u200c\u0647\u0627 \u0631\u0627 \u0645\u06cc\u200c\u062e\u0648\u0627\u0646\u062f. ",
+		"khmer":   "\u17a2\u17b6\u1793\u200b\u17af\u1780\u179f\u17b6\u179a\u200b\u1796\u17b8\u200b\u1790\u17b6\u179f\u200b",
+		"sinhala": "\u0dc1\u0dca\u200d\u0dbb\u0dd3 \u0d9a\u0dca\u200d\u0dbb\u0db8\u0dba ",
+		"emoji":   "\U0001F468\u200d\U0001F469\u200d\U0001F467 ",
+		"braille": "\u2800\u2800\u28ff\u2800\u2800\n",
+	} {
+		if found := scanExample(t, tool(t, strings.Repeat(text, 40))); len(found) != 0 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
 func quote(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := json.Marshal(s)
