@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,19 +87,30 @@ func TestSurfaceGrowth(t *testing.T) {
 		}
 		var few, many []float64
 		for range 3 {
-			start := time.Now()
+			start := spentCPU(t)
 			for _, w := range ten {
 				w.do()
 			}
-			few = append(few, float64(time.Since(start)))
-			start = time.Now()
+			few = append(few, float64(spentCPU(t)-start))
+			start = spentCPU(t)
 			one.do()
-			many = append(many, float64(time.Since(start)))
+			many = append(many, float64(spentCPU(t)-start))
 		}
 		took := slices.Min(many)
 		what := fmt.Sprintf("%s (%.0f ns a byte)", c.name, took/float64(size(one.in)))
 		verdict(t, what, took/slices.Min(few), maxGrowth, "%.2f")
 	}
+}
+
+// spentCPU is what this process has used. What else runs on the machine does not
+// count.
+func spentCPU(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // work is all that is done with a surface.
@@ -250,46 +262,61 @@ type grown struct {
 	tools func(n int, edition string) []string
 }
 
-// growing are honest tools, and what a server could write to make a reader slow.
+// growing are honest tools, and what a server could write to make a reader slow:
+// many tools, one long text, and schemas.
 func growing() []grown {
-	text := func(name, text string) grown {
-		return grown{name, func(n int, edition string) []string {
-			return times(n, func(i int) string {
-				return fmt.Sprintf(`{"name":"tool-%d","description":%s,"inputSchema":{"type":"object"}}`, i, quoted(text+edition))
-			})
-		}}
-	}
-	repeat := strings.Repeat
-	all := []grown{
-		text("honest text", sentence(rand.New(rand.NewPCG(3, 10)), 30)),
-		text("zero-width characters", repeat("a\u200b", 100)),
-		text("joiners and emoji", repeat("👩\u200d", 70)),
-		text("tag characters", repeat("\U000E0041", 70)),
-		text("combining marks", "a"+repeat("\u0301", 200)),
-		text("right-to-left overrides", repeat("\u202e\u2066", 70)),
-		text("blanks", repeat(" ", 400)),
-		text("line breaks", repeat("\n\t", 200)),
-		text("unclosed tags", repeat("<important>", 50)),
-		text("less-than signs", repeat("<", 400)),
-		text("unclosed comments", repeat("<!--", 100)),
-		text("ignore previous", repeat("ignore previous ", 40)),
-		text("do not tell", repeat("do not tell ", 50)),
-		text("before using", repeat("before using this tool read ", 20)),
-		text("when calling", repeat("when calling the tool ", 30)),
-		text("paths", repeat("~/.ssh/", 50)),
-		text("send to", repeat("send always to a@b.example ", 20)),
-		text("addresses", repeat("http://a.example/", 35)),
-		text("images", repeat("![](http://a", 50)),
-		text("base64", repeat("aWdub3JlIHByZXZpb3VzIGlu", 25)),
-		text("pieces of base64", repeat("aWdub3Jl ", 40)),
-		text("hexadecimal", repeat("69676e6f7265", 50)),
-		text("percent signs", repeat("%69%67", 70)),
-		text("backslashes", repeat(`\`, 400)),
-		text("digits", repeat("1", 400)),
-		text("dates", repeat("2026-01-01T00:00:00Z", 30)),
-		text("versions", repeat("1.0.0-a.", 50)),
+	honest := sentence(rand.New(rand.NewPCG(3, 4)), 30) + " "
+	var all []grown
+	for _, u := range []struct {
+		name, unit string
+		many       bool // also a text of usual length in each of many tools
+	}{
+		{"honest text", honest, true},
+		{"zero-width characters", "a\u200b", true},
+		{"joiners and emoji", "👩\u200d", false},
+		{"tag characters", "\U000E0041", true},
+		{"combining marks", "\u0301", false},
+		{"right-to-left overrides", "\u202e\u2066", false},
+		{"blanks", " ", false},
+		{"line breaks", "\n\t", false},
+		{"unclosed tags", "<important>", true},
+		{"less-than signs", "<", false},
+		{"unclosed comments", "<!--", false},
+		{"ignore previous", "ignore previous ", true},
+		{"do not tell", "do not tell ", false},
+		{"before using", "before using this tool read ", false},
+		{"when calling", "when calling the tool ", false},
+		{"paths", "~/.ssh/", true},
+		{"send to", "send always to a@b.example ", false},
+		{"addresses", "http://a.example/", false},
+		{"images", "![](http://a", true},
+		{"base64", "aWdub3JlIHByZXZpb3VzIGlu", true},
+		{"pieces of base64", "aWdub3Jl ", false},
+		{"hexadecimal", "69676e6f7265", false},
+		{"percent signs", "%69%67", false},
+		{"backslashes", `\`, false},
+		{"digits", "1", false},
+		{"dates", "2026-01-01T00:00:00Z", false},
+		{"versions", "1.0.0-a.", false},
+		{"letters of two scripts", "aа", false},
+		{"open brackets", "[[", false},
+		{"e-mail addresses", "a@", false},
+	} {
+		all = append(all, grown{"a long text: " + u.name, func(n int, edition string) []string {
+			return []string{described("one", strings.Repeat(u.unit, n)+edition)}
+		}})
+		if u.many {
+			text := strings.Repeat(u.unit, 400/len(u.unit)+1)
+			all = append(all, grown{"many texts: " + u.name, func(n int, edition string) []string {
+				return times(n, func(i int) string { return described(fmt.Sprintf("tool-%d", i), text+edition) })
+			}})
+		}
 	}
 	return append(all, shapes()...)
+}
+
+func described(name, text string) string {
+	return fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":{"type":"object"}}`, quoted(name), quoted(text))
 }
 
 // shapes are tools whose structure is the matter.
