@@ -144,7 +144,7 @@ type observation struct {
 	approved *baseline.Baseline
 	// report is that of the last listing; nil when there was none.
 	report *probe.Report
-	// seen is the last listing that got anywhere, or nil.
+	// seen is the last listing, or nil when that got nowhere.
 	seen   *surface.Surface
 	result *baseline.Result
 	// err is why the result is misconfigured, when that is not in the report.
@@ -163,7 +163,7 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 		o.report = probe.Check(ctx, listingOf(t), p)
 		s := o.report.Snapshot()
 		if !anything(s) {
-			o.result = unlisted(o.report, b)
+			o.seen, o.result = nil, unlisted(o.report, b) // what was seen before is not confirmed
 			return o
 		}
 		o.seen = s

@@ -125,14 +125,17 @@ type candidate struct {
 	approved *baseline.Baseline
 	// masksBefore are the masks without those that flags add.
 	masksBefore []surface.Mask
-	// first: nothing was approved before.
-	first bool
+	// first: nothing was approved before, or for another binding only, to which
+	// elsewhere refers.
+	first     bool
+	elsewhere *baseline.Baseline
 	// next is the baseline to be written, or nil.
 	next *baseline.Baseline
 }
 
 // candidate finds what is approved of t, or an empty surface, with the masks that
-// flags add.
+// flags add. What was approved for another address or credential is compared with,
+// but neither its masks nor its accepted findings are taken over.
 func (o *lockOptions) candidate(t *target.Target, l *baseline.Lockfile, client string) *candidate {
 	binding := baseline.BindingOf(t, client)
 	c := &candidate{}
@@ -140,7 +143,13 @@ func (o *lockOptions) candidate(t *target.Target, l *baseline.Lockfile, client s
 	if err != nil {
 		c.first = true
 		nothing := surface.List{Listed: true}
-		b = baseline.New(t.Label(), binding, surface.New(surface.Input{Tools: nothing, Resources: nothing, ResourceTemplates: nothing, Prompts: nothing}))
+		before := surface.New(surface.Input{Tools: nothing, Resources: nothing, ResourceTemplates: nothing, Prompts: nothing})
+		if e := (*baseline.BindingError)(nil); errors.As(err, &e) {
+			if c.elsewhere, err = l.Find(e.Name, e.Have); err == nil {
+				before = c.elsewhere.Surface
+			}
+		}
+		b = baseline.New(t.Label(), binding, before)
 	}
 	masked := *b
 	masked.Masks = slices.Clone(b.Masks)
@@ -193,7 +202,10 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	accepted, open := c.approved.Carry(c.findings())
 	open = slices.DeleteFunc(open, func(f lint.Finding) bool { return f.Severity != lint.Block && !slices.Contains(o.accept, f.ID) })
 	v.Word = "to be approved"
-	if c.first {
+	switch {
+	case c.elsewhere != nil:
+		v.Word = "approved for another address, credential or client, to be approved for this one"
+	case c.first:
 		v.Word = "new, to be approved"
 	}
 	if !c.news(open, accepted) {
@@ -201,7 +213,7 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 		v.Remarks = []string{"nothing to approve"}
 		return exitHealthy, a.showCandidate(v, o, titled)
 	}
-	v.First = c.first
+	v.First = c.first && c.elsewhere == nil
 	if err := a.showCandidate(v, o, titled); err != nil {
 		return 0, err
 	}

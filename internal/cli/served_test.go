@@ -15,8 +15,9 @@ import (
 // server by copying a file. Where there is served.NAME.json for the client's name
 // or bearer token, that one has it; where there are served.1.json, served.2.json
 // and so on, connections take turns. A file called token is what must be sent as
-// bearer token, one called hang keeps tools/list from being answered. A
-// tools/call leaves a file called "called".
+// bearer token, one called hang keeps tools/list from being answered, and one called
+// once lets the server fail after one connection, by a file called gone. A tools/call
+// leaves a file called "called".
 type listings struct {
 	path func(name string) string
 
@@ -43,6 +44,10 @@ func (l *listings) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
+	if _, err := os.Stat(l.path("gone")); err == nil && call.Method == "initialize" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	bearer := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if want, err := os.ReadFile(l.path("token")); err == nil && strings.TrimSpace(string(want)) != bearer {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -57,6 +62,7 @@ func (l *listings) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	surface := l.session(session)
 	switch list := strings.TrimSuffix(call.Method, "/list"); {
 	case call.Method == "initialize":
+		_ = os.Rename(l.path("once"), l.path("gone")) // of which there may be none
 		id, surface := l.open(call.Params.ClientInfo.Name, bearer)
 		w.Header().Set("Mcp-Session-Id", id)
 		version := call.Params.ProtocolVersion

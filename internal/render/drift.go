@@ -46,6 +46,14 @@ func (v *Verification) label() string {
 	return name(v.Source)
 }
 
+// word is the status, for people.
+func (v *Verification) word() string {
+	if v.Word != "" {
+		return v.Word
+	}
+	return string(v.Result.Status)
+}
+
 // Drift writes verifications under the name of a command. Silent changes and
 // findings are left out unless o is verbose. JSON is, for one of them,
 //

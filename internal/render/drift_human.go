@@ -41,7 +41,7 @@ func driftPage(command string, verifications []*Verification, o Options) []byte 
 func (p *page) verification(v *Verification) {
 	r := &v.Result
 	p.surfaceHead(v)
-	p.printf("  Status: %s\n", p.driftStatus(r.Status, v.Word))
+	p.printf("  Status: %s\n", p.driftStatus(r.Status, v.word()))
 	if v.Message != "" {
 		p.printf("\n")
 		p.driftCause(v)
@@ -78,11 +78,8 @@ func (p *page) surfaceHead(v *Verification) {
 	}
 }
 
-// driftStatus is a status in its colour, or another word for it.
+// driftStatus is a word for a status, in its colour.
 func (p *page) driftStatus(s baseline.Status, word string) string {
-	if word == "" {
-		word = string(s)
-	}
 	switch s {
 	case baseline.Approved:
 		return p.colour(green, word)
@@ -343,7 +340,7 @@ func (p *page) driftTally(verifications []*Verification) {
 	var parts []string
 	for _, s := range []baseline.Status{baseline.Changed, baseline.Flagged, baseline.Inconsistent, baseline.Misconfigured, baseline.Unknown, baseline.Approved} {
 		if n := counts[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s, "")))
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s, string(s))))
 		}
 	}
 	p.printf("\n  %d targets: %s\n", len(verifications), strings.Join(parts, ", "))

@@ -54,7 +54,7 @@ func driftSuite(v *Verification) junitSuite {
 		}
 		whole.Error = &junitProblem{Type: kind, Message: line(v.Message), Text: text}
 	} else {
-		whole.Output = string(v.Result.Status)
+		whole.Output = v.word()
 	}
 	s.add(whole)
 	for _, r := range rows(v.Result.Changes, false) {

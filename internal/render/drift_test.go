@@ -104,7 +104,7 @@ func TestDriftGolden(t *testing.T) {
 func TestLintGolden(t *testing.T) {
 	v := drifted(bait)
 	v.Result.Status, v.Result.Changes = baseline.Flagged, nil
-	clean := &Verification{Source: "clean.json", File: "clean.json", Result: baseline.Result{Status: baseline.Approved}}
+	clean := &Verification{Source: "clean.json", File: "clean.json", Word: "clean", Result: baseline.Result{Status: baseline.Approved}}
 	for file, format := range map[string]Format{"lint.txt": Human, "lint.json": JSON, "lint.md": Markdown, "lint.xml": JUnit, "lint.sarif": SARIF} {
 		var b bytes.Buffer
 		if err := Lint(&b, format, []*Verification{clean, v, down()}, Options{Version: "0.2.0"}); err != nil {

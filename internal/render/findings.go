@@ -87,11 +87,7 @@ func lintPage(sources []*Verification, o Options) []byte {
 			continue
 		}
 		p.surfaceHead(v)
-		word := ""
-		if v.Result.Status == baseline.Approved {
-			word = "clean"
-		}
-		p.printf("  Status: %s\n", p.driftStatus(v.Result.Status, word))
+		p.printf("  Status: %s\n", p.driftStatus(v.Result.Status, v.word()))
 		if v.Message != "" {
 			p.printf("\n")
 			p.driftCause(v)

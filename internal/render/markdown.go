@@ -24,8 +24,10 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 		worst = worseStatus(worst, v.Result.Status)
 	}
 	word := string(worst)
-	if command == "lint" && worst == baseline.Approved {
-		word = "clean"
+	for _, v := range verifications {
+		if v.Result.Status == worst {
+			word = v.word()
+		}
 	}
 	fmt.Fprintf(&b, "### mcpvigil %s: %s\n", command, word)
 	for i, v := range verifications {
@@ -52,7 +54,7 @@ func worseStatus(a, b baseline.Status) baseline.Status {
 func markdownOf(v *Verification, o Options) string {
 	var b strings.Builder
 	r := &v.Result
-	fmt.Fprintf(&b, "\n**%s** %s", r.Status, code(v.label()))
+	fmt.Fprintf(&b, "\n**%s** %s", v.word(), code(v.label()))
 	if v.Before != "" {
 		fmt.Fprintf(&b, " against %s", code(v.Before))
 	}
