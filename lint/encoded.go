@@ -364,10 +364,12 @@ func printable(b []byte) int {
 }
 
 // reads reports whether printable text is language or an address rather than
-// chance: three words in a row, a URL, or eight letters beyond ASCII in a row.
+// chance: three words in a row, a URL, a path, or eight letters beyond ASCII in a row.
 func reads(s string) bool {
-	if strings.Contains(s, "://") {
-		return true
+	for _, start := range []string{"://", "~/", "/etc/", "/home/", "/Users/"} {
+		if strings.Contains(s, start) {
+			return true
+		}
 	}
 	words, letters, length, foreign := 0, 0, 0, 0
 	end := func() bool {
