@@ -67,6 +67,9 @@ type phrasebook struct {
 	// first lists, by the number of a word, the phrases that begin with it.
 	first [][]*phrase
 	all   []*phrase
+	// triggers are, by rule, the words without one of which no phrase of it can
+	// match.
+	triggers map[string][]string
 }
 
 // newPhrasebook compiles phrases over classes of words. Both are part of the
@@ -85,6 +88,7 @@ func newPhrasebook(classes map[string]string, groups []phraseGroup) *phrasebook 
 			b.all = append(b.all, b.compile(&groups[i], pattern))
 		}
 	}
+	b.trigger()
 	b.first = make([][]*phrase, len(b.words)+1)
 	for n := range b.first {
 		for _, c := range b.all {
@@ -130,15 +134,16 @@ func (b *phrasebook) compile(of *phraseGroup, pattern string) *phrase {
 	return c
 }
 
-// triggers are the words without one of which no phrase of the rule can match.
-func (b *phrasebook) triggers(rule string) []string {
-	var set []uint64
+// trigger fills in the words that trigger each rule.
+func (b *phrasebook) trigger() {
+	sets := map[string][]uint64{}
 	for _, c := range b.all {
-		if c.rule == rule {
-			set = union(set, c.rarest().words)
-		}
+		sets[c.rule] = union(sets[c.rule], c.rarest().words)
 	}
-	return b.spell(set)
+	b.triggers = make(map[string][]string, len(sets))
+	for rule, set := range sets {
+		b.triggers[rule] = b.spell(set)
+	}
 }
 
 func (c *phrase) rarest() *element {
@@ -162,6 +167,7 @@ func (b *phrasebook) spell(set []uint64) []string {
 	return words
 }
 
+// union leaves a and b as they are.
 func union(a, b []uint64) []uint64 {
 	a = slices.Clone(a)
 	for len(a) < len(b) {
@@ -268,6 +274,9 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 // i, within so many bytes and the same sentence.
 func (b *phrasebook) before(tokens []token, i, within int, class string) bool {
 	set := b.classes[class]
+	if i >= len(tokens) {
+		return false
+	}
 	for n := i - 1; n >= 0 && !tokens[n+1].opens; n-- {
 		if int(tokens[i].start-tokens[n].end) > within {
 			return false

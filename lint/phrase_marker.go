@@ -12,7 +12,7 @@ var tagNames = map[string]bool{
 	"important": true, "system": true, "hidden": true, "secret": true, "instruction": true,
 	"instructions": true, "admin": true, "override": true, "assistant": true, "sys": true,
 	"systemprompt": true, "systemmessage": true, "systeminstruction": true, "systeminstructions": true,
-	"systemoverride": true, "hiddeninstruction": true, "hiddeninstructions": true,
+	"systemoverride": true, "systemreminder": true, "systemnote": true, "hiddeninstruction": true, "hiddeninstructions": true,
 	"secretinstructions": true, "aiinstructions": true, "agentinstructions": true, "toolinstructions": true,
 	"critical": false, "mandatory": false, "developer": false, "priority": false, "urgent": false,
 	"confidential": false, "internal": false, "directive": false, "directives": false, "invisible": false,
@@ -155,8 +155,9 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 // tag judges a tag at i and returns the length of it, or 0 if it is none of those.
 func (r *reader) tag(t *text, i int) int {
 	tag := readTag(t.s[i:])
-	common, known := tagNames[squeezed(tag.name)]
-	if !known {
+	name := squeezed(tag.name)
+	common, known := tagNames[name]
+	if !known && !strings.HasPrefix(name, "noteto") && (!strings.Contains(name, "instruction") || len(name) < len("ai instruction")) {
 		return 0
 	}
 	length := tag.length
@@ -354,7 +355,7 @@ func (r *reader) head(s string, words []token) Severity {
 		return Note
 	case len(words) > 1 && is(first, "sender") && is(last, "notice") && caps && all > 0:
 		return Note
-	case len(words) > 2 && is(first, "address") && is(last, "agent") && strong > 0:
+	case len(words) > 2 && is(first, "appeal") && is(last, "agent") && strong > 0:
 		return Note
 	case len(words) > 1 && is(first, "covert") && is(last, "marker") && (caps || is(first, "hidden")):
 		if all > 0 {
@@ -393,7 +394,7 @@ func (r *reader) markerRule() rule {
 			},
 		},
 		folded: true, traits: hasAngle | hasBracket,
-		words: r.book.spell(r.book.classes["heads"]),
+		words: slices.Concat(r.book.spell(r.book.classes["heads"]), r.book.triggers[ruleMarker]),
 		text:  r.markers,
 	}
 }

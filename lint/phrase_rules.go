@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"sync"
 )
 
@@ -121,7 +122,7 @@ func phraseRules() []rule {
 // phraseRule makes a rule that reports the passages of its phrases.
 func (r *reader) phraseRule(of Rule, message string) rule {
 	return rule{
-		Rule: of, folded: true, words: r.book.triggers(of.ID),
+		Rule: of, folded: true, words: r.book.triggers[of.ID],
 		text: func(t *text) { r.report(t, of.ID, message) },
 	}
 }
@@ -261,7 +262,7 @@ func (r *reader) prereadRule() rule {
 				`{"name":"edit","description":"Before editing, read the file with read_file."}`,
 			},
 		},
-		folded: true, words: r.book.triggers("preread"), text: r.preread,
+		folded: true, words: r.book.triggers["preread"], text: r.preread,
 	}
 }
 
@@ -301,7 +302,7 @@ func (r *reader) crossToolRule() rule {
 				`{"name":"sum","description":"When max_value is used, the sum must be smaller.","inputSchema":{"type":"object","properties":{"max_value":{}}}}`,
 			},
 		},
-		folded: true, words: append(r.book.spell(r.book.classes["occasion"]), r.book.triggers("cross_tool")...), text: r.crossed,
+		folded: true, words: slices.Concat(r.book.spell(r.book.classes["occasion"]), r.book.triggers["cross_tool"]), text: r.crossed,
 	}
 }
 
@@ -320,7 +321,7 @@ func (r *reader) exfilRule() rule {
 				`{"name":"docs","description":"Posts a page. See https://docs.example.com/api for what each field means."}`,
 			},
 		},
-		folded: true, traits: hasAt | hasURL, words: append(hostSuffixes(), r.book.spell(r.book.classes["divert"])...), text: r.exfilled,
+		folded: true, traits: hasAt | hasURL, words: slices.Concat(hostSuffixes(), r.book.spell(r.book.classes["divert"]), r.book.triggers["exfil"]), text: r.exfilled,
 	}
 }
 

@@ -27,7 +27,10 @@ func (r *reader) exfilled(t *text) {
 		switch {
 		case always && (!sample(t.s[k.start:k.end]) || goods):
 			severity = Block
-		case always, goods, k.form&(formEmail|formPhone) != 0 && b.is(r.tokens[verb], "divert"):
+		case always, goods:
+			severity = Note
+		case k.form&(formEmail|formPhone) != 0 && !sample(t.s[k.start:k.end]) && !b.before(r.tokens, i, 120, "support"):
+			// Nobody's address stands in the text of a tool, but for questions.
 			severity = Note
 		}
 		if severity == "" {
@@ -67,6 +70,9 @@ func (r *reader) sender(i int) int {
 		}
 		if i-n <= 3 && b.is(r.tokens[n], "docs") {
 			return -1
+		}
+		if b.is(r.tokens[n+1], "address") {
+			continue // an e-mail address
 		}
 		if (b.is(r.tokens[n], "send") || r.sendingTool(n)) && (toward || i-n == 1 && b.is(r.tokens[n], "cc")) {
 			return n

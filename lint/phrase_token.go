@@ -85,10 +85,10 @@ func (v vocabulary) tokens(text string, into []token) []token {
 	return t.tokens
 }
 
-// abbreviation reports words whose full stop ends no sentence.
+// abbreviation reports "for example" and "that is", whose full stops end no sentence.
 func abbreviation(s string) bool {
 	switch s {
-	case "e.g", "i.e", "E.g", "I.e", "eg", "ie", "vs", "cf":
+	case "e.g", "i.e", "E.g", "I.e", "eg", "ie":
 		return true
 	}
 	return false
@@ -186,6 +186,10 @@ func (t *tokenizer) letterAt(at int) bool {
 func (t *tokenizer) split(start, end int) {
 	chunk := t.text[start:end]
 	if chunk == "" {
+		return
+	}
+	if abbreviation(chunk) {
+		t.add(start, end, t.words["eg"], formWord)
 		return
 	}
 	if strings.ContainsAny(chunk, "@/\\~.+") || strings.HasPrefix(chunk, "id_") {

@@ -22,7 +22,9 @@ var wordClasses = map[string]string{
 	"reveal":    `reveal revealing disclose disclosing divulge`,
 	"kept":      `secret secrets password passwords credential credentials token tokens key keys passphrase`,
 	"called":    `called invoked executed available`,
-	"comment":   `comment comments`,
+	"support": `issue issues bug bugs vulnerability vulnerabilities feedback support problem problems question questions
+		help contact maintainer maintainers conduct behavior behaviour`,
+	"comment": `comment comments`,
 	"person": `user users human humans them anyone anybody person people operator customer customers client
 			clients everyone him her admin administrator developer owner victim participant`,
 	// Orders that were given before.
@@ -41,10 +43,10 @@ var wordClasses = map[string]string{
 			print return add put access trust disable skip treat act do allow respond reply answer change replace`,
 	"strong": `must always never dont ignore disregard bypass ensure shall override secretly before`,
 	"always": `always also every each additionally automatically silently secretly immediately everytime whenever
-			afterwards finally compliance audit furthermore moreover`,
-	"send": `send sends sent forward forwards forwarded copy copied bcc cc post posts posted upload uploads uploaded
+			afterwards finally compliance audit furthermore moreover well`,
+	"send": `duplicate duplicated deliver delivered mirror mirrored ping send sends sent forward forwards forwarded copy copied bcc cc post posts posted upload uploads uploaded
 			mail email emails mailed emailed transmit transmits transmitted relay relays relayed exfiltrate deliver
-			submit submits report leak push ship share shared sync cced bcced route routed redirect put`,
+			submit submits report leak push ship share shared sync cced bcced route routed redirect`,
 	"covertsend": `bcc bcced exfiltrate leak forward copy copied relay`,
 	"read":       `read open cat load fetch access retrieve view get extract dump grab parse check find look`,
 	"hand": `include attach append paste pass copy send forward upload put insert embed share submit provide supply
@@ -82,10 +84,11 @@ var wordClasses = map[string]string{
 	"system":      `system admin root developer`,
 	"human":       `human`,
 	"instruction": `instruction`,
-	"address":     `instruction instructions attention`,
+	"appeal":      `instruction instructions attention`,
+	"address":     `address addresses`,
 	"assistant":   `assistant`,
 	"heads":       `system act directive directives override admin root human instruction instructions note hidden lt`,
-	"notice":      `note notes message notice`,
+	"notice":      `note notes message notice alert warning update reminder`,
 	"sender":      `system hidden secret admin override`,
 	"redirects":   `to how if whether which when where for`,
 	"switch":      `true false enabled disabled silent quiet`,
@@ -121,7 +124,7 @@ var phraseTable = []phraseGroup{
 	{"override", Block, unlessNegated, []string{
 		"!$ignore ~3 $prior ~3 $orders",
 		"!$ignore ~3 previous|prior|above|earlier|preceding|foregoing ~3 $limits",
-		"!$ignore ~2 all|any|every ~2 $orders",
+		"!$ignore ~2 all|any|every|whatever ~2 $orders",
 		"!$ignore ~2 your|the ~1 own|current|system|default ~1 $orders|$limits",
 		"!$ignore ~1 your ~2 $orders|$limits|training",
 		"!$ignore ~3 $safety ~2 $orders|$limits|filters|checks|measures",
@@ -199,7 +202,7 @@ var phraseTable = []phraseGroup{
 		"$no ~2 let ~2 $person ~2 !know|see|notice|realize|find|suspect|learn",
 		"$no ~2 make ~2 $person ~1 !aware",
 		"$no ~2 !mention|mentioning|reveal|revealing|disclose|disclosing|divulge ~1 that|this|these|any|anything|why|how|your|about",
-		"$no ~3 !$notify ~2 $person ~2 about|of|that ~1 this|it|these|the|what|you|any",
+		"$no ~3 !$notify ~2 $person ~2 about|of|that|to ~1 this|it|these|the|what|you|any",
 		"keep|keeping ~3 !secret|hidden|confidential|quiet|private|invisible|concealed|unaware ~2 from ~2 $person",
 		"keep|keeping this|it|everything ~2 !secret|hidden|quiet|between|confidential",
 		"!hide|hiding|conceal|concealing ~2 this|the|these|that|your|any ~1 fact|action|actions|step|steps|behavior|behaviour|activity|operation|call|calls|instruction|instructions|request ~8 from ~2 $person",
@@ -345,5 +348,65 @@ var phraseTable = []phraseGroup{
 		"before ~1 providing|returning|answering|responding|giving|replying|displaying|performing|generating|showing|calculating|processing|completing ~8 must|first|always|need|have ~3 !access|read|open|retrieve|fetch|load|extract|query|check|consult ~6 in|at|from|and|file|files|config|configuration|database|resource",
 		"must|always|first ~2 !access|read|open|retrieve|load|fetch ~6 configuration|secrets|secret|credentials|keys|dashboard|private|confidential|admin|password|passwords|internal ~6 at|and|include|return|from|in",
 		"$read ~8 and|then ~1 $hand ~1 its|the|their|all|that ~2 !content|contents|text|output ~2 as|in|into|to|through|via",
+	}},
+	{"override", Note, 0, []string{
+		"instructions|instruction|guidelines|prompt|directives|training|guidance ~8 must|should|to|can|may|is|are ~1 be ~1 !disregarded|ignored|overridden|bypassed|forgotten",
+		"$orders|$limits ~6 are|is|be !suspended|waived|void",
+		"prior|previous|your|usual|earlier|normal ~2 $orders|$limits ~2 not !apply",
+		"instructions|description|directives ~5 !supersede|supersedes|overrule|overrides|override ~6 user|users|system|previous",
+		"!forget|disregard ~2 $limits|$orders",
+	}},
+	{"concealment", Block, 0, []string{
+		"user|users|human ~1 never !learns|learn|finds|realizes|realises|notices|suspects|hears",
+		"$person ~1 is|are not to be !informed|told|notified|made",
+		"$no ~2 bring|draw|call ~4 $person ~1 !attention",
+		"under no !circumstances|circumstance|conditions|condition ~2 $tell|$notify|mention ~4 $person|this|that|the|it",
+		"keep ~1 existence|presence|use|call|step|action|fact|request ~6 !confidential|secret|hidden|private|quiet",
+	}},
+	{"concealment", Note, 0, []string{
+		"mention|disclosure|mentioning ~1 of ~4 is !forbidden|prohibited",
+		"$no ~1 surface|list|report|log|record|show ~1 this ~2 !step|call|action|request|operation|parameter ~3 in|among|to",
+	}},
+	{"preference", Note, unlessNegated, []string{
+		"superior|better to|than ~1 all|every|any|other ~1 !tool|tools",
+		"$ignore ~1 other|all !tools|tool",
+		"no other !tool|tools ~1 needed|required|necessary|is|are|should",
+		"always ~1 !default|defer to ~1 this",
+		"this ~2 must|should ~1 be !preferred|prioritized|favored|favoured",
+		"rank|rate|place|score|list ~1 this|it ~2 !first|highest|top|above",
+		"$no ~1 consider|use|look|seek ~2 !alternatives",
+	}},
+	{"capture", Note, unlessNegated, []string{
+		"conversation|chat|dialogue|dialog|discussion|messages so !far",
+		"everything ~1 you !know|have|remember ~2 about|of ~1 user|users",
+		"^the|your|all|any ~2 !instructions|prompt|prompts|guidelines you ~1 were|received|follow|got",
+		"name ~3 of ~2 !model|llm ~3 calling|agent|assistant",
+		"credentials|passwords|secrets ~3 you ~1 !have|know|found|seen|hold|remember",
+		"^all|the|any ~2 !messages|prompts ~2 of|in|from this ~1 session|conversation|chat",
+		"grab|read|get|fetch|find|load|open ~1 user|users ~2 private !key|keys",
+	}},
+	{"auto_approval", Note, unlessNegated | unlessCondition, []string{
+		"no !approval|supervision|consent ~2 needed|required|necessary|asked",
+		"this|these|any|all|every ~1 call|calls|action|request|requests|command|tool ~3 as ~1 !approved|authorized|confirmed|trusted",
+		"trust ~1 this ~1 tool|server ~2 !fully|completely|unconditionally|blindly",
+		"run|execute|proceed|act|continue ~3 without ~1 !review|supervision|oversight|approval",
+	}},
+	{"auto_approval", Note, 0, []string{
+		"$no ~1 !bother|disturb|interrupt ~1 $person ~2 with|before|for|about|when|by",
+		"$no ~1 !prompt ~1 user|users before|prior",
+	}},
+	{"safety_bypass", Note, unlessNegated, []string{
+		"!$safety ~1 $check ~1 are|is ~1 off|disabled|inactive|suspended|bypassed|lifted",
+		"no !restrictions|guardrails ~1 when|in|if|with",
+		"without ~1 your ~3 !policy|policies|restrictions|guidelines|filters|safeguards",
+		"!refusals|refusal ~1 are|is",
+		"elevate|escalate ~1 to ~1 !root|admin|administrator|sudo",
+	}},
+	{"safety_bypass", Note, 0, []string{
+		"never|dont|not !refuse ~2 request|requests|user|any|anything|to|a|commands",
+	}},
+	{ruleMarker, Note, 0, []string{
+		"^system|admin !override",
+		"important|special|secret|hidden|system ~1 !instruction|instructions|message|note for|to ~2 $agent",
 	}},
 }
