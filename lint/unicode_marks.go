@@ -315,13 +315,18 @@ var spacedScripts = []*unicode.RangeTable{
 }
 
 // inWord reports whether the marks around m lie between two letters or digits of
-// one word. Soft hyphens belong there, invisible operators stand between the
-// factors of a formula.
+// one word. Soft hyphens belong there, and invisible operators do beside a number or
+// between a function and its argument.
 func (m mark) inWord(s string) bool {
-	if m.r == softHyphen || '\u2061' <= m.r && m.r <= '\u2064' {
+	before := outward(s[:m.start], utf8.DecodeLastRuneInString, true)
+	after := outward(s[m.end:], utf8.DecodeRuneInString, false)
+	switch {
+	case m.r == softHyphen || m.r == '\u2061',
+		'\u2062' <= m.r && m.r <= '\u2064' && (unicode.IsDigit(before) || unicode.IsDigit(after)):
 		return false
+	default:
+		return wordRune(before) && wordRune(after)
 	}
-	return wordRune(outward(s[:m.start], utf8.DecodeLastRuneInString, true)) && wordRune(outward(s[m.end:], utf8.DecodeRuneInString, false))
 }
 
 func wordRune(r rune) bool {
