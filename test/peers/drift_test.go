@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -333,4 +335,85 @@ func TestFilesystemDrift(t *testing.T) {
 			t.Errorf("%q concerns %d items, want %d: %v", what, groups[what], n, groups)
 		}
 	}
+}
+
+// TestLockAndVerify runs the built command against a server that is upgraded in
+// place.
+func TestLockAndVerify(t *testing.T) {
+	program := build(t)
+	for _, u := range upgrades() {
+		t.Run(u.name, func(t *testing.T) {
+			link := filepath.Join(t.TempDir(), "server")
+			u.install(t, link, oldModules)
+			argv, _ := u.at(link).words(t)
+			lockfile := filepath.Join(t.TempDir(), "mcpvigil.lock")
+			run := func(name string, flags ...string) (stdout string, code int) {
+				t.Helper()
+				args := slices.Concat([]string{name, "--lockfile", lockfile}, flags, []string{"--"}, argv)
+				cmd := exec.CommandContext(t.Context(), program, args...)
+				var stderr bytes.Buffer
+				cmd.Stderr = &stderr
+				out, err := cmd.Output()
+				if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+					t.Fatal(err)
+				}
+				if stderr.Len() > 0 {
+					t.Logf("%s said: %s", name, &stderr)
+				}
+				return string(out), cmd.ProcessState.ExitCode()
+			}
+			verify := func() (v verification, code int) {
+				t.Helper()
+				out, code := run("verify", "--format", "json")
+				if err := json.Unmarshal([]byte(out), &v); err != nil {
+					t.Fatalf("verify printed %q: %v", out, err)
+				}
+				return v, code
+			}
+			lock := func() {
+				t.Helper()
+				if out, code := run("lock", "--yes", "--reason", "the test servers are what they are"); code != 0 {
+					t.Fatalf("lock ended with %d: %s", code, out)
+				}
+			}
+			approved := func(version string) {
+				t.Helper()
+				if v, code := verify(); code != 0 || v.Status != baseline.Approved || len(v.Changes) > 0 {
+					t.Errorf("%s, approved: exit code %d, %+v", version, code, v)
+				}
+			}
+
+			lock()
+			approved("the old version")
+			u.install(t, link, newModules)
+			v, code := verify()
+			if code != 1 || v.Status != baseline.Changed {
+				t.Errorf("after the upgrade: exit code %d, %s", code, v.Status)
+			}
+			p := u.at(link)
+			is := listsOfSDK(t, p, p.start(t), newestLegacy)
+			u.install(t, link, oldModules)
+			was := listsOfSDK(t, p, p.start(t), newestLegacy)
+			drifted, said := drift(was[surface.Tool], is[surface.Tool]), reported(v.Changes, surface.Tool)
+			for name, members := range drifted {
+				// What is written differently and means the same is not printed.
+				members = slices.DeleteFunc(members, func(m string) bool { return m == "inputSchema" && !slices.Contains(said[name], m) })
+				if !slices.Equal(members, said[name]) {
+					t.Errorf("of %s drifted %q, and verify says %q", name, members, said[name])
+				}
+			}
+			if len(said) != len(drifted) {
+				t.Errorf("%d tools drifted, and verify names %d", len(drifted), len(said))
+			}
+			u.install(t, link, newModules)
+			lock()
+			approved("the new version")
+		})
+	}
+}
+
+// verification is what verify prints.
+type verification struct {
+	Status  baseline.Status
+	Changes []surface.Change
 }
