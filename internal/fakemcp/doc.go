@@ -13,6 +13,9 @@
 //	// … look at the report, then at what was sent:
 //	if srv.Count("tools/call") != 0 { … }
 //
+// A server that tells its callers different things, or changes with time, is
+// written with [Server.Vary] and [Exchange.Caller].
+//
 // Over stdio the test binary itself becomes the server. The package's TestMain
 // calls [Main], and a test describes the server in a [Script]:
 //
