@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/lint"
 )
 
 // What is printed at most: all cells come from files that nobody has to trust.
@@ -139,7 +141,7 @@ func (m *measurement) printBenign(w io.Writer) {
 	t = newTable("false positive", "", "items", "", "rule", "pointer", "excerpt")
 	for _, same := range groupHits(m.hits) {
 		h := same[0]
-		t.row(cell(h.server), h.Severity, len(same), string(h.Kind)+" "+cell(h.Item), h.Rule, cell(h.Pointer), plain.Line(h.Excerpt, maxText))
+		t.row(cell(h.server), h.Severity, len(same), item(h.Finding), h.Rule, cell(h.Pointer), plain.Line(h.Excerpt, maxText))
 	}
 	t.print(w)
 }
@@ -193,10 +195,15 @@ func (m *measurement) printUpgrades(w io.Writer) {
 	t = newTable("new block", "item", "rule", "pointer", "excerpt")
 	for _, u := range m.upgrades {
 		for _, f := range u.newBlocks {
-			t.row(cell(u.name)+" "+cell(u.to), string(f.Kind)+" "+cell(f.Item), f.Rule, cell(f.Pointer), plain.Line(f.Excerpt, maxText))
+			t.row(cell(u.name)+" "+cell(u.to), item(f), f.Rule, cell(f.Pointer), plain.Line(f.Excerpt, maxText))
 		}
 	}
 	t.print(w)
+}
+
+// item names what a finding is in.
+func item(f lint.Finding) string {
+	return cmp.Or(strings.TrimSpace(string(f.Kind)+" "+cell(f.Item)), "whole surface")
 }
 
 // cell makes a text of the corpus fit for a column.
