@@ -36,6 +36,7 @@ func TestCompareAuth(t *testing.T) {
 		{"no issuer", `"issuer":"https://as.acme.com",`, ``, []string{"auth-issuer /issuer/issuer issuer removed"}},
 		{"path of an endpoint", `.com/token","jwks`, `.com/token2","jwks`, []string{"auth-metadata /issuer/token_endpoint endpoint changed, on a host that was approved"}},
 		{"host of an endpoint", `as.acme.com/token`, `b.acme.com/token`, []string{"auth-endpoint-host /issuer/token_endpoint endpoint changed, on another host"}},
+		{"host of another endpoint", `as.acme.com/token`, `keys.acme.com/token`, []string{"auth-endpoint-host /issuer/token_endpoint endpoint changed, on another host"}},
 		{"scheme of an endpoint", `https://as.acme.com/token`, `http://as.acme.com/token`, []string{"auth-endpoint-host /issuer/token_endpoint endpoint changed, on another host"}},
 		{"port of an endpoint", `as.acme.com/token`, `as.acme.com:444/token`, []string{"auth-endpoint-host /issuer/token_endpoint endpoint changed, on another host"}},
 		{"default port", `as.acme.com/token`, `AS.acme.com:443/token`, []string{"auth-metadata /issuer/token_endpoint endpoint changed, on a host that was approved"}},
@@ -75,7 +76,7 @@ func TestCompareAuth(t *testing.T) {
 
 func TestCompareHosts(t *testing.T) {
 	tool := func(name, text string) string { return `{"name":"` + name + `","description":"` + text + `"}` }
-	before := toolsOf(tool("a", "See https://api.acme.com/x, http://acme.github.io and https://localhost."), tool("b", "b"))
+	before := toolsOf(tool("a", "See https://api.acme.com/x, http://acme.github.io, http://1.2.3.4 and https://localhost."), tool("b", "b"))
 	for text, want := range map[string]string{
 		"See https://evil.com/x":                     `"evil.com"`,
 		"HTTPS://EVIL.com:443.":                      `"evil.com"`,
@@ -91,10 +92,13 @@ func TestCompareHosts(t *testing.T) {
 		"https://notacme.com":                        `"notacme.com"`,
 		"https://evil.github.io":                     `"evil.github.io"`,
 		"http://93.184.216.34/x":                     `"93.184.216.34"`,
+		"http://9.9.3.4/x":                           `"9.9.3.4"`,
+		"http://1.2.3.4/x":                           "",
 		"http://[2001:DB8::1]:80/":                   `"2001:db8::1"`,
 		"http://intranet/":                           `"intranet"`,
 		"postgres://u:p@db.evil.com/x":               `"db.evil.com"`,
 		"https://b\u00fccher.de":                     `"b` + "\u00fc" + `cher.de"`,
+		"https://example.com/ https://evil.com":      `"evil.com"`,
 		"https://acme.com and https://v2.acme.com/":  "",
 		"https://json-schema.org/draft":              "",
 		"https://www.w3.org, https://schema.org":     "",

@@ -87,6 +87,10 @@ func TestCompareSchema(t *testing.T) {
 		{`{"additionalProperties":{"type":"string"}}`, `{"additionalProperties":{"type":["string","null"]}}`, []string{"widened /additionalProperties/type: type widened"}},
 		{`{"additionalProperties":false}`, `{"additionalProperties":"no"}`, []string{"changed /additionalProperties: changed: not a schema"}},
 		{`{"unevaluatedProperties":false}`, `{}`, []string{"widened /unevaluatedProperties: allows further properties"}},
+		{
+			`{"additionalProperties":false}`, `{"additionalProperties":{"not":{"description":"d"}}}`,
+			[]string{"text /additionalProperties/not/description: text added", same0},
+		},
 		{`{}`, `{"additionalProperties":{"description":"d"}}`, []string{"text /additionalProperties/description: text added", same0}},
 
 		// Values.
@@ -104,6 +108,7 @@ func TestCompareSchema(t *testing.T) {
 		{`{"type":"integer"}`, `{"type":"number"}`, []string{"widened /type: type widened"}},
 		{`{"type":"number"}`, `{"type":"integer"}`, []string{"narrowed /type: type narrowed"}},
 		{`{"type":["integer","number"]}`, `{"type":"number"}`, []string{same0}},
+		{`{"type":"string"}`, `{"type":["string","integer"]}`, []string{"widened /type: type widened"}},
 		{`{"type":"string"}`, `{"type":"array"}`, []string{"changed /type: type changed"}},
 		{`{"type":"string"}`, `{}`, []string{"widened /type: type removed"}},
 		{`{}`, `{"type":"string"}`, []string{"narrowed /type: type added"}},
@@ -328,5 +333,33 @@ func TestCompareSchemaIsBounded(t *testing.T) {
 			}
 			t.Logf("%d changes, %d groups, %v", len(changes), len(groups), time.Since(start))
 		})
+	}
+}
+
+// TestNestedBranchesCostNoMore: a schema under a hundred levels of alternatives costs
+// about what it costs under one.
+func TestNestedBranchesCostNoMore(t *testing.T) {
+	compare := func(levels int) time.Duration {
+		nested := func(seed string) *Surface {
+			var big strings.Builder
+			for i := range 40_000 {
+				fmt.Fprintf(&big, `,"p%d":{"const":"%s%d"}`, i, seed, i)
+			}
+			return toolsOf(`{"name":"t","inputSchema":` + strings.Repeat(`{"anyOf":[{"type":"null","title":"`+seed+`"},`, levels) +
+				`{"properties":{` + big.String()[1:] + `}}` + strings.Repeat(`]}`, levels) + `}`)
+		}
+		before, after := nested("a"), nested("b")
+		best := time.Hour
+		for range 3 {
+			start := time.Now()
+			Compare(before, after, CompareOptions{})
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	one, hundred := compare(1), compare(100)
+	t.Logf("one level takes %v, a hundred take %v", one, hundred)
+	if hundred > 4*one {
+		t.Errorf("one level takes %v, a hundred take %v", one, hundred)
 	}
 }

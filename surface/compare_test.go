@@ -324,6 +324,11 @@ func TestCompareMasks(t *testing.T) {
 	masks[0].Item = "u"
 	checkTold(t, Compare(toolsOf(before), toolsOf(after), CompareOptions{Masks: masks}), "tool-text t /description text changed")
 
+	// Two bytes that are not UTF-8 read alike and are not.
+	masks = []Mask{{Kind: Tool, Item: "t", Pointer: "/description", Masks: []MaskKind{MaskInteger}}}
+	checkTold(t, Compare(toolsOf("{\"name\":\"t\",\"description\":\"\xff 5\"}"), toolsOf("{\"name\":\"t\",\"description\":\"\xfe 6\"}"), CompareOptions{Masks: masks}),
+		"tool-text t /description text changed")
+
 	masks = []Mask{{Kind: Instructions, Masks: []MaskKind{MaskInteger}}}
 	asked := func(n int) *Surface {
 		return New(Input{Opening: fmt.Appendf(nil, `{"instructions":"You are visitor number %d"}`, n)})
@@ -368,6 +373,32 @@ func TestCompareRenames(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestUnexplained: what the comparison of parts finds nothing in is silent only when
+// the digests agree.
+func TestUnexplained(t *testing.T) {
+	moved := Digests{Raw: Digest{1}, Text: Digest{1}}
+	reshaped := Digests{Raw: Digest{1}, Shape: Digest{1}, Annotations: Digest{1}}
+	for _, test := range []struct {
+		kind      Kind
+		after     Digests
+		respelled bool
+		want      []string
+	}{
+		{Tool, Digests{Raw: Digest{1}}, false, []string{"tool-equivalent written differently"}},
+		{Tool, Digests{Raw: Digest{1}}, true, nil},
+		{Tool, reshaped, true, nil},
+		{Tool, reshaped, false, []string{"tool-schema-changed changed"}},
+		{Tool, moved, true, []string{"tool-schema-changed changed"}},
+		{Prompt, moved, false, []string{"prompt-text changed"}},
+		{Resource, Digests{Raw: Digest{1}}, false, nil},
+	} {
+		c := comparer{room: maxDetail}
+		d := differ{comparer: &c, kind: test.kind}
+		d.unexplained(member{}, Digests{}, test.after, test.respelled)
+		checkTold(t, c.changes, test.want...)
 	}
 }
 
@@ -417,13 +448,13 @@ func TestCompareIsBounded(t *testing.T) {
 func TestCompareTellsOfEachItem(t *testing.T) {
 	var before, after []string
 	for i := range 3 {
-		var old, new []string
+		var was, is []string
 		for p := range 30_000 {
-			old = append(old, fmt.Sprintf(`"p%d":{"const":1}`, p))
-			new = append(new, fmt.Sprintf(`"p%d":{"const":2}`, p))
+			was = append(was, fmt.Sprintf(`"p%d":{"const":1}`, p))
+			is = append(is, fmt.Sprintf(`"p%d":{"const":2}`, p))
 		}
-		before = append(before, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(old, ",")))
-		after = append(after, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(new, ",")))
+		before = append(before, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(was, ",")))
+		after = append(after, fmt.Sprintf(`{"name":"t%d","inputSchema":{"properties":{%s}}}`, i, strings.Join(is, ",")))
 	}
 	changes := Compare(toolsOf(before...), toolsOf(after...), CompareOptions{})
 	if len(changes)*changeCost > 2*maxDetail {
