@@ -268,7 +268,9 @@ func (r *reader) label(t *text, i int) {
 			severity = Block
 		}
 	case len(words) > 1 && is(first, "sender") && is(last, "notice") && all > 0,
-		len(words) == 1 && is(first, "sender") && first.form&formCaps != 0 && (strong > 0 || strings.HasPrefix(follows, ":")):
+		len(words) == 1 && is(first, "sender") && first.form&formCaps != 0 &&
+			(strong > 0 || strings.HasPrefix(follows, ":") || strings.HasPrefix(follows, "]")),
+		strings.HasPrefix(follows, ":") && all > 0 && capitals(words) && !is(first, "plain") && r.startsHere(t.s, i):
 		severity = Note
 	case len(words) == 1 && is(first, "urgent") && strong+all > 0 && !strings.HasPrefix(follows, "(") &&
 		r.startsHere(t.s, i) && (i == 0 || first.form&formCaps == 0):
@@ -311,11 +313,12 @@ func (r *reader) heads(t *text) {
 				human = -1
 			}
 		}
-		if k.word == 0 || !k.opens && k.form&formLine == 0 && !r.startsHere(t.s, int(k.start)) {
+		if !k.opens && k.form&formLine == 0 && !r.startsHere(t.s, int(k.start)) {
 			continue
 		}
 		last := i
-		for last+1 < len(tokens) && last < i+4 && !colon(t.s, &tokens[last]) && !tokens[last+1].opens {
+		for last+1 < len(tokens) && last < i+4 && !colon(t.s, &tokens[last]) && !tokens[last+1].opens &&
+			tokens[last+1].form&formLine == 0 {
 			last++
 		}
 		if !colon(t.s, &tokens[last]) {
@@ -340,10 +343,7 @@ func colon(s string, k *token) bool {
 // head judges a heading.
 func (r *reader) head(s string, words []token) Severity {
 	is := func(k token, class string) bool { return k.word != 0 && has(r.book.classes[class], k.word) }
-	caps := true
-	for _, k := range words {
-		caps = caps && k.form&formCaps != 0
-	}
+	caps := capitals(words)
 	all, strong := r.speaks(s, int(words[len(words)-1].end))
 	first, last := words[0], words[len(words)-1]
 	switch {
@@ -353,7 +353,11 @@ func (r *reader) head(s string, words []token) Severity {
 		return Block
 	case len(words) == 1 && is(first, "instruction") && strings.HasSuffix(s[:first.start], "### "):
 		return Note
-	case len(words) > 1 && is(first, "sender") && is(last, "notice") && caps && all > 0:
+	case len(words) > 1 && is(words[len(words)-2], "sender") && is(last, "notice") && caps && all > 0,
+		len(words) > 1 && caps && is(last, "mode") && is(words[len(words)-2], "lawless"),
+		len(words) > 1 && caps && is(last, "lawless") && is(last, "mode"):
+		return Note
+	case len(words) == 1 && is(first, "system") && first.form&formLine != 0 && r.insists(s, int(first.end)):
 		return Note
 	case len(words) > 2 && is(first, "appeal") && is(last, "agent") && strong > 0:
 		return Note
@@ -369,6 +373,22 @@ func (r *reader) head(s string, words []token) Severity {
 		return Note
 	}
 	return ""
+}
+
+// insists reports whether an order follows byte i at once.
+func (r *reader) insists(s string, i int) bool {
+	n := r.from(i + 1)
+	return n < len(r.tokens) && r.book.is(r.tokens[n], "insist") && strings.Trim(s[i:r.tokens[n].start], " :*") == ""
+}
+
+// capitals reports words that are all in capitals.
+func capitals(words []token) bool {
+	for _, k := range words {
+		if k.form&formCaps == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *reader) markerRule() rule {

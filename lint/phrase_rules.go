@@ -302,7 +302,7 @@ func (r *reader) crossToolRule() rule {
 				`{"name":"sum","description":"When max_value is used, the sum must be smaller.","inputSchema":{"type":"object","properties":{"max_value":{}}}}`,
 			},
 		},
-		folded: true, words: slices.Concat(r.book.spell(r.book.classes["occasion"]), r.book.triggers["cross_tool"]), text: r.crossed,
+		folded: true, words: slices.Concat(r.book.spell(r.book.classes["occasion"]), r.book.spell(r.book.classes["using"]), r.book.triggers["cross_tool"]), text: r.crossed,
 	}
 }
 

@@ -120,6 +120,10 @@ func (r *reader) crossed(t *text) {
 			continue
 		}
 		from, until, sure := r.occasion(i)
+		if from < 0 && r.summoned(i) && r.acts(name) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) {
+			t.found(Note, int(r.tokens[i].start), int(r.tokens[i].end), "tells a model to call a tool that this server does not have")
+			continue
+		}
 		if from < 0 || r.book.quotedAt(r.tokens, i) || r.related(t, name) {
 			continue
 		}
@@ -262,6 +266,34 @@ func (r *reader) occasion(i int) (from, until int, sure bool) {
 		return -1, i, false
 	}
 	return from, until, sure || b.between(r.tokens, from, i, "using")
+}
+
+// summoned reports an order to call the tool that token i names.
+func (r *reader) summoned(i int) bool {
+	if r.tokens[i].form&formIdent == 0 {
+		return false
+	}
+	for n := i - 1; n >= 0 && n >= i-2 && !r.tokens[n+1].opens; n-- {
+		if r.book.is(r.tokens[n], "using") {
+			for m := n - 1; m >= 0 && m >= n-3 && !r.tokens[m+1].opens; m-- {
+				if r.book.is(r.tokens[m], "need") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// acts reports the name of a tool that does something in the world or hands out
+// secrets. Honest texts name tools they do not have too: create_session, list_files.
+func (r *reader) acts(name string) bool {
+	for part := range strings.SplitSeq(snake(name), "_") {
+		if n, ok := r.book.words[part]; ok && has(r.book.classes["deed"], n) {
+			return true
+		}
+	}
+	return false
 }
 
 // steering judges what is asked after the occasion.

@@ -24,6 +24,13 @@ var wordClasses = map[string]string{
 	"called":    `called invoked executed available`,
 	"support": `issue issues bug bugs vulnerability vulnerabilities feedback support problem problems question questions
 		help contact maintainer maintainers conduct behavior behaviour`,
+	"lawless": `bypass escalation override jailbreak trust god unrestricted emergency privilege privileged injection unsafe`,
+	"mode":    `mode protocol injection escalation`,
+	"plain":   `note notes warning optional required deprecated experimental beta info example examples default returns args tip important caution readonly new`,
+	"need":    `must need needs have always first`,
+	"insist":  `ignore disregard override bypass always never must forget`,
+	"deed": `send upload share install buy sell run execute exec delete remove post transfer forward grant kill pay order export
+		email mail publish write exfil secret secrets password passwords token tokens credential credentials contacts payment`,
 	"comment": `comment comments`,
 	"person": `user users human humans them anyone anybody person people operator customer customers client
 			clients everyone him her admin administrator developer owner victim participant`,
@@ -87,7 +94,7 @@ var wordClasses = map[string]string{
 	"appeal":      `instruction instructions attention`,
 	"address":     `address addresses`,
 	"assistant":   `assistant`,
-	"heads":       `system act directive directives override admin root human instruction instructions note hidden lt`,
+	"heads":       `mode protocol injection system act directive directives override admin root human instruction instructions note hidden lt`,
 	"notice":      `note notes message notice alert warning update reminder`,
 	"sender":      `system hidden secret admin override`,
 	"redirects":   `to how if whether which when where for`,
@@ -408,5 +415,35 @@ var phraseTable = []phraseGroup{
 	{ruleMarker, Note, 0, []string{
 		"^system|admin !override",
 		"important|special|secret|hidden|system ~1 !instruction|instructions|message|note for|to ~2 $agent",
+	}},
+	{"override", Note, unlessNegated, []string{
+		"follow|obey|execute ~2 any|all|every|whatever ~2 !instructions|commands|directives ~2 found|contained|in|within|inside|that",
+		"treated|treat|considered|regarded ~2 as ~2 !instructions|commands|orders",
+		"assume|adopt|take ~2 !role|persona|identity of ~3 system|admin|administrator|root|developer|superuser",
+		"inject|insert|append|add ~6 into|to ~1 system !prompt|instructions",
+		"you are !dan",
+		"previous|prior|all ~1 $limits ~1 are|is ~1 !removed|lifted|gone",
+	}},
+	{"safety_bypass", Note, unlessNegated, []string{
+		"with|has|have|under|without|are no|any !restrictions|guardrails ~1 and|or|at|whatsoever|anymore",
+		"ai|model|assistant|agent with|without ~2 !restrictions|guardrails|filters|limits",
+		"grant|give ~1 full|complete|root|unlimited ~2 !access to ~1 this",
+	}},
+	{"preference", Note, unlessNegated, []string{
+		"superior|better to|than ~1 all|every|any|other !others|alternatives|rest",
+		"no !matter ~3 user|users|they ~1 asks|ask|says|say|wants|want|requested|asked",
+		"pick|choose|select ~1 it|this every !time",
+	}},
+	{"capture", Note, unlessNegated, []string{
+		"which !model|llm ~1 you are",
+	}},
+	{"exfil", Note, unlessNegated, []string{
+		"include|add|put|insert|embed|show ~2 !link|image|url ~1 to @target ~1 followed|with|containing|and|where",
+	}},
+	{ruleMarker, Note, 0, []string{
+		"role system !content",
+	}},
+	{"cross_tool", Note, 0, []string{
+		"assistant|agent|llm must ~1 !execute|run|send|delete|forward|upload|include",
 	}},
 }
