@@ -89,6 +89,9 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if err != nil {
 		return 0, err
 	}
+	if err := ownNames(sel.targets); err != nil {
+		return 0, err
+	}
 	lockfile, _, err := o.read(a)
 	if err != nil {
 		return 0, err
@@ -117,6 +120,19 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 		}
 	}
 	return code, a.writeLockfile(lockfile, o, approved)
+}
+
+// ownNames refuses two servers of one name, of which only one could be kept.
+func ownNames(targets []*target.Target) error {
+	addresses := map[string]string{}
+	for _, t := range targets {
+		if other, ok := addresses[t.Label()]; ok && other != t.Address() {
+			return hinted(fmt.Errorf("two targets are called %s, and a lockfile tells them apart by their names", plain.Line(t.Label(), maxShown)),
+				"give each a name of its own")
+		}
+		addresses[t.Label()] = t.Address()
+	}
+	return nil
 }
 
 // candidate is a target whose surface may be approved.

@@ -42,6 +42,12 @@ func (p *page) verification(v *Verification) {
 	r := &v.Result
 	p.surfaceHead(v)
 	p.printf("  Status: %s\n", p.driftStatus(r.Status, v.word()))
+	if p.o.Verbose && !r.Digest.IsZero() {
+		p.printf("  Digest: %s\n", r.Digest)
+		if !r.Approved.IsZero() && !v.First {
+			p.printf("  Before: %s\n", r.Approved)
+		}
+	}
 	if v.Message != "" {
 		p.printf("\n")
 		p.driftCause(v)
