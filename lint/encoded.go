@@ -77,7 +77,9 @@ func encoded(t *text) {
 
 // payload reports that t.s[start:end] holds other text.
 func (t *text) payload(start, end int, what, payload string) {
-	t.item.report(hit{Block, t.s[start:end], what + ": a model can read it, a person does not", plain.Line(payload, maxExcerpt)})
+	if id, ok := t.item.admit(Block, t.s[start:end]); ok {
+		t.item.add(hit{severity: Block, message: what + ": a model can read it, a person does not", excerpt: plain.Line(payload, maxExcerpt)}, id)
+	}
 	t.reveal(payload, allRules)
 }
 

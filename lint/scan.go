@@ -245,7 +245,7 @@ type hit struct {
 func (t *text) found(severity Severity, start, end int, message string) {
 	it := t.item
 	if id, ok := it.admit(severity, t.s[start:end]); ok {
-		it.add(hit{severity, t.s[start:end], message, excerpt(t.s, start, end)}, id)
+		it.add(hit{severity: severity, message: message, excerpt: excerpt(t.s, start, end)}, id)
 	}
 }
 

@@ -253,34 +253,49 @@ func bidiSeverity(t *text, controls []mark) Severity {
 // marks elsewhere in the same text are the same finding.
 func (t *text) hidden(severity Severity, marks []mark, payload, what string) {
 	var matched strings.Builder
-	runes := map[rune]bool{}
 	for i, m := range marks {
 		if i > 0 && marks[i-1].end != m.start {
 			matched.WriteByte(0)
 		}
 		matched.WriteString(t.s[m.start:m.end])
-		runes[m.r] = true
 	}
-	message := fmt.Sprintf("one %s (%s) at byte %d", what, codePoints(runes), marks[0].start)
-	if len(marks) > 1 {
-		message = fmt.Sprintf("%d %ss (%s), the first at byte %d", len(marks), what, codePoints(runes), marks[0].start)
-	}
-	last := marks[0]
-	for _, m := range marks[1:] {
-		if m.start != last.end {
-			break
+	if id, ok := t.item.admit(severity, matched.String()); ok {
+		h := hit{severity: severity, message: describe(marks, what)}
+		if payload != "" {
+			h.message += ", which spell text that a model can read and a person does not see"
+			h.excerpt = plain.Line(payload, maxExcerpt)
+		} else {
+			h.excerpt = excerpt(t.s, marks[0].start, runEnd(marks))
 		}
-		last = m
+		t.item.add(h, id)
 	}
-	shown := excerpt(t.s, marks[0].start, last.end)
-	if payload != "" {
-		message += ", which spell text that a model can read and a person does not see"
-		shown = plain.Line(payload, maxExcerpt)
-	}
-	t.item.report(hit{severity, matched.String(), message, shown})
 	if payload != "" {
 		t.reveal(payload, allRules)
 	}
+}
+
+// runEnd is where the first run of marks ends.
+func runEnd(marks []mark) int {
+	end := marks[0].end
+	for _, m := range marks[1:] {
+		if m.start != end {
+			break
+		}
+		end = m.end
+	}
+	return end
+}
+
+// describe counts marks and names their characters.
+func describe(marks []mark, what string) string {
+	runes := map[rune]bool{}
+	for _, m := range marks {
+		runes[m.r] = true
+	}
+	if len(marks) == 1 {
+		return fmt.Sprintf("one %s (%s) at byte %d", what, codePoints(runes), marks[0].start)
+	}
+	return fmt.Sprintf("%d %ss (%s), the first at byte %d", len(marks), what, codePoints(runes), marks[0].start)
 }
 
 // codePoints names a few characters.
