@@ -369,35 +369,47 @@ type member struct {
 // has none. A name that is there several times in one of them is reported as a
 // change here, since which value a client reads depends on the client.
 func (d *differ) members(before, after rawjson.Value) []member {
-	type values struct{ before, after []rawjson.Value }
-	all := make(map[string]*values, before.Len()+after.Len())
-	var names []string
-	of := func(raw []byte) *values {
-		known, ok := all[string(raw)]
-		if !ok {
-			known = &values{}
-			all[string(raw)] = known
-			names = append(names, string(raw))
-		}
-		return known
+	type named struct {
+		name  []byte // as it is spelled, since distinct names may read alike
+		value rawjson.Value
 	}
+	all := make([]named, 0, before.Len()+after.Len())
 	for name, v := range before.RawMembers() {
-		known := of(name)
-		known.before = append(known.before, v)
+		all = append(all, named{name, v})
 	}
+	mine := len(all)
 	for name, v := range after.RawMembers() {
-		known := of(name)
-		known.after = append(known.after, v)
+		all = append(all, named{name, v})
 	}
-	slices.Sort(names)
+	byName := func(x, y named) int { return bytes.Compare(x.name, y.name) }
+	olds, news := all[:mine], all[mine:]
+	slices.SortStableFunc(olds, byName)
+	slices.SortStableFunc(news, byName)
+	// take cuts the members of that name off, and gives the last one.
+	take := func(from *[]named, name []byte) (run []named, last rawjson.Value) {
+		n := 0
+		for n < len(*from) && bytes.Equal((*from)[n].name, name) {
+			last = (*from)[n].value
+			n++
+		}
+		run, *from = (*from)[:n], (*from)[n:]
+		return run, last
+	}
 	var out []member
-	for _, raw := range names {
-		v := all[raw]
-		if slices.EqualFunc(v.before, v.after, same) {
+	for len(olds) > 0 || len(news) > 0 {
+		var name []byte
+		if len(news) == 0 || len(olds) > 0 && byName(olds[0], news[0]) < 0 {
+			name = olds[0].name
+		} else {
+			name = news[0].name
+		}
+		was, x := take(&olds, name)
+		is, y := take(&news, name)
+		if slices.EqualFunc(was, is, func(x, y named) bool { return same(x.value, y.value) }) {
 			continue
 		}
-		m := member{name: decoded(raw), before: last(v.before), after: last(v.after)}
-		if len(v.before) > 1 || len(v.after) > 1 {
+		m := member{name: decoded(string(name)), before: x, after: y}
+		if len(was) > 1 || len(is) > 1 {
 			d.at(m.name, func() {
 				d.change(wholeClass(d.kind), m.before, m.after, "changed: a member that is there several times")
 			})
@@ -406,13 +418,6 @@ func (d *differ) members(before, after rawjson.Value) []member {
 		out = append(out, m)
 	}
 	return out
-}
-
-func last(values []rawjson.Value) rawjson.Value {
-	if len(values) == 0 {
-		return rawjson.Value{}
-	}
-	return values[len(values)-1]
 }
 
 // same reports whether two values of canonical documents are equal.
