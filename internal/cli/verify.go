@@ -116,6 +116,7 @@ func verify(ctx context.Context, t *target.Target, l *baseline.Lockfile, others 
 		v.Reason = "not-approved"
 		if e := (*baseline.BindingError)(nil); errors.As(err, &e) {
 			v.Reason = "other-binding"
+			v.Hint = "mcpvigil lock --dry-run shows what differs from what was approved for the other"
 		}
 		return v
 	}
