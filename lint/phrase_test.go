@@ -3,6 +3,10 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,6 +330,42 @@ func TestHostileTextIsLinear(t *testing.T) {
 		short, long := elapsed(1<<13), elapsed(1<<17)
 		if long > 16*16*max(short, time.Millisecond) {
 			t.Errorf("%q: %v for 8 KiB, %v for 128 KiB", unit, short, long)
+		}
+	}
+}
+
+// TestClassesAreKnown: a class that is asked for by a wrong name would match
+// nothing, and nobody would notice.
+func TestClassesAreKnown(t *testing.T) {
+	asked := map[string]bool{}
+	files, err := filepath.Glob("phrase*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	call := regexp.MustCompile(`(?:\b(?:is|before|after|between|any|next|count)\([^"\n]*|classes\[)"(\w+)"`)
+	class := regexp.MustCompile(`\$(\w+)`)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(source), "\n") {
+			for _, m := range slices.Concat(call.FindAllStringSubmatch(line, -1), class.FindAllStringSubmatch(line, -1)) {
+				asked[m[1]] = true
+			}
+		}
+	}
+	for name := range asked {
+		if _, ok := wordClasses[name]; !ok && name != "name" {
+			t.Errorf("no class %q", name)
+		}
+	}
+	for name := range wordClasses {
+		if !asked[name] {
+			t.Errorf("class %q is not used", name)
 		}
 	}
 }
