@@ -122,7 +122,6 @@ func blobs(s string) []blob {
 	for _, a := range alphabets() {
 		b := blob{alphabet: a}
 		plainWords := 0 // since the last strange one
-		last := 0       // where the last word ended
 		flush := func() {
 			b.words = b.words[:len(b.words)-plainWords]
 			size := 0
@@ -137,9 +136,9 @@ func blobs(s string) []blob {
 		for _, token := range tokens {
 			word := s[token.start:token.end]
 			strange := a.strange == nil || a.strange(word)
-			part := a.token(word) && !strings.EqualFold(word, "base64")
-			if !part || token.start-last > maxGap || strings.ContainsAny(s[last:token.start], "=%&\\") || plainWords == 1 && !strange {
-				flush() // Padding ends a blob; escapes are read as such.
+			part := a.token(word)
+			if !part || token.apart || plainWords == 1 && !strange {
+				flush()
 			}
 			switch {
 			case !part:
@@ -151,28 +150,34 @@ func blobs(s string) []blob {
 			case len(b.words) > 0:
 				b.words, plainWords = append(b.words, word), plainWords+1
 			}
-			last = token.end
 		}
 		flush()
 	}
 	return found
 }
 
-// span is a part of a text.
-type span struct{ start, end int }
+// token64 is a run of characters of the base64 alphabets.
+type token64 struct {
+	start, end int
+	apart      bool // it belongs to nothing before it
+}
 
-// base64Tokens are the longest runs of characters of the base64 alphabets. An
-// equals sign ends one.
-func base64Tokens(s string) []span {
-	var tokens []span
-	start := -1
+// base64Tokens splits s. Padding ends a blob; escapes are read as such.
+func base64Tokens(s string) []token64 {
+	var tokens []token64
+	start, last := -1, 0
 	for i := range len(s) + 1 {
 		in := i < len(s) && charClass[s[i]]&classBase64 != 0 && s[i] != '='
 		switch {
 		case in && start < 0:
 			start = i
 		case !in && start >= 0:
-			tokens = append(tokens, span{start, i})
+			apart := last < 0 || start-last > maxGap || strings.ContainsAny(s[last:start], "=%&\\")
+			if last = i; strings.EqualFold(s[start:i], "base64") {
+				last = -1 // the head of a data: URI
+			} else {
+				tokens = append(tokens, token64{start, i, apart})
+			}
 			start = -1
 		}
 	}

@@ -71,7 +71,7 @@ func boxed(r rune) (rune, bool) {
 // ASCII letters, with compatibility forms and look-alikes as the letters they stand
 // for. A word with no ASCII letter stays: its letters are those of its script.
 func fold(s string) string {
-	if isASCII(s) {
+	if !strings.ContainsFunc(s, foldable) {
 		return s
 	}
 	s = norm.NFKC.String(strings.Map(func(r rune) rune {
@@ -108,6 +108,18 @@ func fold(s string) string {
 		}
 	})
 	return b.String()
+}
+
+// foldable reports everything but ASCII and the signs, arrows, lines and emoji that
+// stand for no letter.
+func foldable(r rune) bool {
+	switch {
+	case r < 0xAA, '\u2010' <= r && r <= '\u2026', '\u2030' <= r && r <= '\u205E', '\u20A0' <= r && r <= '\u20CF',
+		'\u2190' <= r && r <= '\u245F', '\u2500' <= r && r <= '\u27FF', '\U0001F300' <= r && r <= '\U0001FAFF':
+		return 0x7f <= r && r < 0xA0
+	default:
+		return true
+	}
 }
 
 // skeleton is equal for names that look alike (UTS 39, for the letters we know).

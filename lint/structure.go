@@ -271,8 +271,7 @@ func splitName(name string) []string {
 }
 
 func remoteRef(it *item) {
-	if it.Kind != surface.Tool || !bytes.Contains(it.Definition, []byte(`"$ref"`)) &&
-		!bytes.Contains(it.Definition, []byte(`"$dynamicRef"`)) && !bytes.Contains(it.Definition, []byte(`"$recursiveRef"`)) {
+	if it.Kind != surface.Tool || !refersAway(it.Definition) {
 		return
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
@@ -293,6 +292,24 @@ func remoteRef(it *item) {
 				}
 			})
 		})
+	}
+}
+
+// refersAway reports whether a definition may hold a reference that does not start
+// with a fragment. Canonical JSON has no blanks around the colon.
+func refersAway(definition []byte) bool {
+	for {
+		at := bytes.IndexByte(definition, '$')
+		if at < 0 {
+			return false
+		}
+		definition = definition[at:]
+		for _, name := range []string{`$ref"`, `$dynamicRef"`, `$recursiveRef"`} {
+			if value, ok := bytes.CutPrefix(definition, []byte(name)); ok && !bytes.HasPrefix(value, []byte(`:"#`)) {
+				return true
+			}
+		}
+		definition = definition[1:]
 	}
 }
 

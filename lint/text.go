@@ -232,7 +232,7 @@ func looksCoded(s string) bool {
 		union |= charClass[s[i]]
 	}
 	lower := (union|charClass[s[0]])&classLower != 0
-	return union&classDigit != 0 || union&classUpper != 0 && lower || len(s) >= minCoded
+	return union&classDigit != 0 || union&classUpper != 0 && lower
 }
 
 func (l *looker) mark(i int) (seen trait) {
