@@ -82,7 +82,8 @@ type Result struct {
 	Status   Status           `json:"status"`
 	Changes  []surface.Change `json:"changes"`
 	Findings []Verdict        `json:"findings"`
-	// Unlisted are inventories that could not be compared.
+	// Unlisted are inventories that were approved, and were not listed to their end
+	// now.
 	Unlisted []surface.Kind `json:"unlisted,omitempty"`
 	// Digest is that of the surface seen, Approved that of the baseline.
 	Digest   surface.Digest `json:"digest"`

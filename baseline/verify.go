@@ -27,7 +27,7 @@ func scan(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Re
 func verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.Policy, o lint.Options) *Result {
 	r := &Result{
 		Changes:  p.Apply(surface.Compare(b.Surface, s, surface.CompareOptions{Masks: b.Masks})),
-		Unlisted: s.Unlisted(),
+		Unlisted: missing(s, b.Surface),
 		Digest:   s.Digest(),
 		Approved: b.Surface.Digest(),
 	}
@@ -37,6 +37,17 @@ func verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.
 	r.Findings = judge(findings, approved(s, findings, b, o), b, p, r.Changes)
 	r.Status = r.status()
 	return r
+}
+
+// missing are the inventories that s did not list to their end, and approved did.
+func missing(s, approved *surface.Surface) []surface.Kind {
+	var out []surface.Kind
+	for _, kind := range s.Unlisted() {
+		if !slices.Contains(approved.Unlisted(), kind) {
+			out = append(out, kind)
+		}
+	}
+	return out
 }
 
 // Add adds changes that no comparison with the baseline shows, such as those of

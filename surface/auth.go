@@ -9,9 +9,9 @@ import (
 )
 
 // auth makes one item of the metadata of the login, as an object with the members
-// resource and issuer.
+// resource and issuer. One without members says that there was none to be found.
 func (b *builder) auth(a *AuthMetadata) {
-	if a == nil || len(a.Resource) == 0 && len(a.Issuer) == 0 {
+	if a == nil {
 		return
 	}
 	parts := make([][]byte, 0, 2)

@@ -44,7 +44,8 @@ func Compare(before, after *Surface, o CompareOptions) []Change {
 	for _, kind := range Kinds() {
 		left := slices.Contains(after.unlisted, kind) ||
 			kind == Protocol && o.IgnoreProtocol ||
-			kind == Auth && len(after.Of(Auth)) == 0
+			kind == Auth && len(after.Of(Auth)) == 0 ||
+			isOpening(kind) && after.unopened()
 		if !left {
 			c.kind(before.Of(kind), after.Of(kind))
 		}
@@ -55,6 +56,18 @@ func Compare(before, after *Surface, o CompareOptions) []Change {
 		return cmp.Or(cmp.Compare(order[x.Kind], order[y.Kind]), strings.Compare(x.Item, y.Item))
 	})
 	return Policy{}.Apply(c.changes)
+}
+
+// isOpening tells the kinds that a server gives when it is opened.
+func isOpening(kind Kind) bool {
+	return kind == Server || kind == Protocol || kind == Capabilities || kind == Instructions
+}
+
+// unopened reports whether s comes from a server that was not opened, such as one
+// that was asked for its login alone: nothing is known of it but that.
+func (s *Surface) unopened() bool {
+	return len(s.unlisted) == len(inventories) &&
+		!slices.ContainsFunc(s.items, func(i Item) bool { return isOpening(i.Kind) })
 }
 
 func kindOrder() map[Kind]int {
@@ -202,7 +215,13 @@ func comingClasses(removed, added []Item) (comings, bool) {
 func (c *comparer) pair(before, after Item) {
 	x, _, _ := rawjson.Parse(before.Definition)
 	y, _, _ := rawjson.Parse(after.Definition)
-	d := differ{comparer: c, kind: after.Kind, item: after.Name}
+	d := differ{comparer: c, kind: after.Kind, item: after.Name, whole: wholeClass(after.Kind)}
+	if after.Kind == Tool && before.Digests.Shape == after.Digests.Shape && before.Digests.Annotations == after.Digests.Annotations {
+		d.whole = ToolMeta
+		if before.Digests.Text != after.Digests.Text {
+			d.whole = ToolText
+		}
+	}
 	found := len(c.changes)
 	d.definition(x, y)
 	if !d.explained && !slices.ContainsFunc(c.changes[found:], isLoud) {
@@ -223,6 +242,8 @@ type differ struct {
 	explained bool
 	// crowded: there was no more room for a change of this item.
 	crowded bool
+	// whole is the class of a change of the item of which no more is said.
+	whole Class
 }
 
 func (d *differ) definition(before, after rawjson.Value) {
@@ -301,7 +322,7 @@ func (d *differ) change(class Class, before, after rawjson.Value, detail string)
 	if d.room <= 0 {
 		d.crowded = true
 		d.changes = append(d.changes, Change{
-			Class: wholeClass(d.kind), Kind: d.kind, Item: d.item,
+			Class: d.whole, Kind: d.kind, Item: d.item,
 			Detail: "changed further: there are more changes than are told apart",
 		})
 		return

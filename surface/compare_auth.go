@@ -8,8 +8,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
-// auth compares the metadata of the login, document by document. A document that
-// after does not have was not looked at.
+// auth compares the metadata of the login, document by document.
 func (d *differ) auth(before, after rawjson.Value) {
 	d.explained = true // what is for people only, and the order of sets, is no change
 	for _, document := range []struct {
@@ -17,13 +16,15 @@ func (d *differ) auth(before, after rawjson.Value) {
 		malformed Class
 	}{{"issuer", AuthIssuer}, {"resource", AuthResource}} {
 		was, is := before.Get(document.name), after.Get(document.name)
-		if !is.Exists() || same(was, is) {
+		if same(was, is) {
 			continue
 		}
 		d.at(document.name, func() {
 			switch {
 			case !was.Exists():
 				d.change(AuthMetadataChanged, was, is, "added")
+			case !is.Exists():
+				d.change(document.malformed, was, is, "removed")
 			case notObject(was) || notObject(is):
 				d.change(document.malformed, was, is, "changed: not an object")
 			default:

@@ -58,7 +58,7 @@ func TestCompareAuth(t *testing.T) {
 		{"for people", `"Acme"`, `"Evil"`, nil},
 		{"documentation", `docs.acme.com`, `evil.com`, nil},
 		{"no object", baseIssuer, `[]`, []string{"auth-issuer /issuer changed: not an object"}},
-		{"not looked at", baseIssuer, ``, nil},
+		{"document gone", baseIssuer, ``, []string{"auth-issuer /issuer removed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			change := strings.NewReplacer(test.old, test.new).Replace
@@ -69,7 +69,10 @@ func TestCompareAuth(t *testing.T) {
 			checkTold(t, changes, test.want...)
 		})
 	}
-	checkTold(t, Compare(loginOf(baseResource, baseIssuer), New(Input{}), CompareOptions{}))
+	checkTold(t, Compare(loginOf(baseResource, baseIssuer), New(Input{}), CompareOptions{})) // not looked at
+	checkTold(t, Compare(loginOf(baseResource, baseIssuer), New(Input{Auth: &AuthMetadata{}}), CompareOptions{}),
+		"auth-issuer /issuer removed", "auth-resource /resource removed")
+	checkTold(t, Compare(New(Input{}), New(Input{Auth: &AuthMetadata{}}), CompareOptions{}))
 	checkTold(t, Compare(New(Input{}), loginOf(baseResource, baseIssuer), CompareOptions{}),
 		"auth-metadata /issuer added", "auth-metadata /resource added")
 }

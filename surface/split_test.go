@@ -212,8 +212,10 @@ func TestDigestsOfAuth(t *testing.T) {
 			}
 		}
 	}
-	if s := New(Input{Auth: &AuthMetadata{}}); len(s.Items()) != 0 {
-		t.Errorf("no documents give %v", s.Items())
+	for in, want := range map[*AuthMetadata]int{nil: 0, {}: 1} {
+		if s := New(Input{Auth: in}); len(s.Of(Auth)) != want {
+			t.Errorf("%v gives %v", in, s.Items())
+		}
 	}
 }
 

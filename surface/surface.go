@@ -175,5 +175,6 @@ func (s *Surface) Of(kind Kind) []Item {
 // known of them.
 func (s *Surface) Unlisted() []Kind { return s.unlisted }
 
-// Digest covers the whole surface.
+// Digest covers the whole surface. One for which the login was not looked at differs
+// from one for which it was.
 func (s *Surface) Digest() Digest { return s.digest }
