@@ -284,6 +284,7 @@ func (a *app) showCandidate(v *render.Verification, o *lockOptions, titled bool)
 	if o.quiet {
 		return nil
 	}
+	v.Below = 2 // writeLockfile's
 	return render.Drift(a.stdout, render.Human, command, []*render.Verification{v}, a.renderOptions(&o.outputOptions))
 }
 

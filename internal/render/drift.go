@@ -33,6 +33,9 @@ type Verification struct {
 	Remarks []string
 	// Next is the next thing to do, or empty.
 	Next string
+	// Below is how many lines are written below all this, which has to fit on a
+	// screen with them.
+	Below int
 	// File is the file that has, or is to have, what was compared with, for
 	// programs that show results beside it. Empty: there is none.
 	File string

@@ -14,10 +14,7 @@ import (
 const (
 	screenLines   = 24
 	screenColumns = 80
-	// otherLines are those around changes and findings: title, whose surface,
-	// status, summary, advice and the blank ones between them.
-	otherLines = 11
-	fewest     = 6 // lines of changes that are shown, however many findings
+	fewest        = 6 // lines of changes that are shown, however many findings
 )
 
 // driftPage writes verifications for people: status, what changed by class, what
@@ -28,8 +25,10 @@ func driftPage(command string, verifications []*Verification, o Options) []byte 
 	if command != "" {
 		p.title(command)
 	}
+	start := 0
 	for _, v := range verifications {
-		p.verification(v)
+		p.verification(v, start)
+		start = p.Len()
 	}
 	if len(verifications) > 1 {
 		p.driftTally(verifications)
@@ -38,7 +37,9 @@ func driftPage(command string, verifications []*Verification, o Options) []byte 
 	return []byte(p.String())
 }
 
-func (p *page) verification(v *Verification) {
+// verification writes one of them, of which what stands on the page from start on
+// is the title.
+func (p *page) verification(v *Verification, start int) {
 	r := &v.Result
 	p.surfaceHead(v)
 	p.printf("  Status: %s\n", p.driftStatus(r.Status, v.word()))
@@ -52,21 +53,21 @@ func (p *page) verification(v *Verification) {
 		p.printf("\n")
 		p.driftCause(v)
 	}
-	findings, hidden := p.shownFindings(r.Findings)
-	lines := 0
-	if n := len(findings); n > 0 {
-		lines = n + 2
+	below := &page{o: p.o}
+	if findings, hidden := p.shownFindings(r.Findings); len(findings) > 0 {
+		below.section("Findings:")
+		below.findings(findings, hidden, p.o.Verbose)
 	}
+	below.driftSummary(v)
 	if len(r.Changes) > 0 {
 		p.printf("\n")
-		p.changes(rows(r.Changes, v.First), v.First, max(fewest, screenLines-otherLines-lines-len(v.Remarks)))
+		used := lines(p.String()[start:]) + lines(below.String()) + v.Below + 1 // the blank one at the end
+		p.changes(rows(r.Changes, v.First), v.First, max(fewest, screenLines-used))
 	}
-	if len(findings) > 0 {
-		p.section("Findings:")
-		p.findings(findings, hidden, p.o.Verbose)
-	}
-	p.driftSummary(v)
+	p.printf("%s", below)
 }
+
+func lines(s string) int { return strings.Count(s, "\n") }
 
 // surfaceHead says whose surface it is.
 func (p *page) surfaceHead(v *Verification) {
@@ -116,104 +117,6 @@ func (p *page) effect(e surface.Effect) string {
 	default:
 		return p.colour(dim, "same ")
 	}
-}
-
-const effectColumns = 5
-
-// changes writes a line for each row, and details while there is room for them.
-func (p *page) changes(rows []*row, first bool, room int) {
-	width := 0
-	for _, r := range rows {
-		width = max(width, len(r.class))
-	}
-	shown := rows
-	if !p.o.Verbose && len(rows) > room {
-		shown = rows[:room-1]
-	}
-	room -= len(shown)
-	if len(shown) < len(rows) {
-		room = 0
-	}
-	for i, r := range shown {
-		details := min(len(r.details), room/(len(shown)-i)+room%(len(shown)-i))
-		if r.told() {
-			details = 0
-		}
-		mark := p.effect(r.effect)
-		if first {
-			mark = "NEW  "
-		}
-		p.printf("  %s %s  %s\n", mark, pad(string(r.class), width), r.what(screenColumns-effectColumns-width-5))
-		if p.o.Verbose {
-			p.differences(r)
-			continue
-		}
-		p.places(r, details)
-		room -= details
-	}
-	if n := len(rows) - len(shown); n > 0 {
-		p.printf("  and %d more; --verbose shows everything\n", n)
-	}
-}
-
-// told reports whether the line of a row says all there is.
-func (r *row) told() bool {
-	return len(r.details) == 1 && (r.details[0].pointer == "" || len(r.items) == 0)
-}
-
-// text is what happened, unless the class says it.
-func (r *row) text() string {
-	class := string(r.class)
-	if strings.HasSuffix(class, "-added") || strings.HasSuffix(class, "-removed") {
-		return ""
-	}
-	return r.details[0].text
-}
-
-// places writes up to n lines below a row.
-func (p *page) places(r *row, n int) {
-	for i, d := range r.details[:n] {
-		if rest := len(r.details) - i; i == n-1 && rest > 1 {
-			p.printf("        and %d more places\n", rest)
-			return
-		}
-		aside := ""
-		if len(d.items) < len(r.items) {
-			aside = " (" + some(d.items, maxAside) + ")"
-		}
-		text := d.text
-		if d.pointer != "" {
-			text = cutFront(d.pointer, max(20, screenColumns-8-2-width(text)-width(aside))) + ": " + text
-		}
-		p.printf("        %s\n", cut(text, screenColumns-8-width(aside))+aside)
-	}
-}
-
-// maxAside is what a list of items takes at most behind a place, in columns.
-const maxAside = 30
-
-// what says which items a row is about, in at most columns.
-func (r *row) what(columns int) string {
-	var before, after string
-	if r.identity != "" {
-		before = "as " + r.identity + ": "
-	}
-	switch n := len(r.items); {
-	case n == 0 && len(r.details) == 1:
-		after = r.details[0].text
-		if at := r.details[0].pointer; at != "" {
-			after = at + ": " + after
-		}
-	case n == 0:
-		after = fmt.Sprintf("%d places", len(r.details))
-	default:
-		before = cut(before, columns/2) + plural(n, kindNoun(r.kind)) + ": "
-		after = some(r.items, columns-width(before))
-		if text := r.text(); r.told() && text != "" && width(before+after+text)+2 <= columns {
-			after += "; " + text
-		}
-	}
-	return cut(before+after, columns)
 }
 
 // some lists items in at most columns, with the number of those left out. At

@@ -140,6 +140,48 @@ func TestScreen(t *testing.T) {
 	}
 }
 
+// TestSummaryTellsMost: of more places than lines, those are told that are about most
+// items, what fails first, and the screen is used.
+func TestSummaryTellsMost(t *testing.T) {
+	var changes []surface.Change
+	add := func(class surface.Class, n int, pointer, detail string) {
+		for i := range n {
+			changes = append(changes, surface.Change{Class: class, Kind: surface.Tool, Item: fmt.Sprintf("tool_%02d", i), Pointer: pointer, Detail: detail})
+		}
+	}
+	for i := range 9 {
+		add(surface.ToolText, 2, fmt.Sprintf("/inputSchema/properties/p%d/description", i), "text changed")
+		add(surface.ToolSchemaWidened, 1, fmt.Sprintf("/inputSchema/properties/p%d/maximum", i), "maximum removed")
+	}
+	add(surface.ToolSchemaNarrowed, 30, "/inputSchema/additionalProperties", "forbids further properties")
+	add(surface.ToolSchemaNarrowed, 29, "/inputSchema/properties/"+strings.Repeat("very_", 10)+"long", "parameter added, required")
+	add(surface.ToolMeta, 30, "/execution", "removed")
+	add(surface.ToolAnnotations, 30, "/annotations/idempotentHint", "became idempotent")
+	add(surface.ToolDestructive, 3, "/annotations/destructiveHint", "became destructive")
+	v := drifted("read")
+	v.Result.Changes, v.Result.Findings = surface.Policy{}.Apply(changes), nil
+	for below := range 6 {
+		v.Below = below
+		page := string(driftPage("verify", []*Verification{v}, Options{}))
+		if n := strings.Count(page, "\n"); n+below != screenLines {
+			t.Errorf("%d lines and %d below:\n%s", n, below, page)
+		}
+		for _, want := range []string{
+			"/inputSchema/additionalProperties: forbids further properties (30 tools)\n",
+			"long: parameter added, required (29 tools)\n",
+			"EVENT tool-annotations (30 tools), tool-meta (30 tools)\n",
+			"tool-text             2 tools: tool_00, tool_01; 9 places\n",
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("not told with %d below: %s\n%s", below, want, page)
+			}
+		}
+		if strings.Contains(page, "/maximum") {
+			t.Errorf("what is about one tool is told before what is about two:\n%s", page)
+		}
+	}
+}
+
 // TestNoTextInTitles: what programs take for a title holds our words, and names
 // made safe.
 func TestNoTextInTitles(t *testing.T) {
