@@ -14,8 +14,8 @@ import (
 // identity or pinned revision sees another surface, which needs an approval of its
 // own. The revision that is negotiated without a pin is content.
 type Binding struct {
-	// Endpoint is the address, or the command line of a stdio server, fit to be
-	// shown.
+	// Endpoint is the address, stdio://NAME for a stdio server that has a name, or
+	// the command line of one that has none; fit to be shown.
 	Endpoint string `json:"endpoint"`
 	// Credential names where credentials come from, such as "env:TOKEN", never a
 	// value. Empty: none.

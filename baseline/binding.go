@@ -16,7 +16,7 @@ import (
 // and the base names of files are part of it, folders and values are not.
 func BindingOf(t *target.Target, client string) Binding {
 	return Binding{
-		Endpoint:   plain.Line(t.Address(), maxEndpoint),
+		Endpoint:   plain.Line(endpoint(t), maxEndpoint),
 		Credential: credential(t),
 		Client:     client,
 		Protocol:   t.ProtocolVersion,
@@ -24,6 +24,15 @@ func BindingOf(t *target.Target, client string) Binding {
 }
 
 const maxEndpoint = 4096
+
+// endpoint is the address of t. That of a command which has a name is stdio://NAME:
+// a new version on its command line is content, to be compared.
+func endpoint(t *target.Target) string {
+	if t.Kind() == target.Stdio && t.Name != "" {
+		return "stdio://" + t.Name
+	}
+	return t.Address()
+}
 
 // credential names what t gets in with: "env:NAME", "file:NAME", "command:NAME" for
 // secrets, "header:NAME" for a header whose value stands in the configuration,

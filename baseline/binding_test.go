@@ -55,6 +55,12 @@ func TestBindingOf(t *testing.T) {
 			"",
 			Binding{Endpoint: "npx -y server --key=***", Credential: "env:FILES_TOKEN, env:MODE"},
 		},
+		"stdio with a name": {
+			target.Target{Name: "my\u202efiles", Endpoint: "stdio://files", Command: &target.Command{Path: "npx", Args: []string{"-y", "server@2"}}},
+			"",
+			Binding{Endpoint: `stdio://my\u{202E}files`},
+		},
+		"address with a name": {target.Target{Name: "search", Endpoint: "https://a.example/mcp"}, "", Binding{Endpoint: "https://a.example/mcp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, BindingOf(&c.target, c.client)); diff != "" {

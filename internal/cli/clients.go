@@ -22,6 +22,9 @@ func readClientTargets(path string, named []string) (*selection, error) {
 		return nil, err
 	}
 	sel := &selection{targets: f.Targets(), servers: f.Enabled(), warnings: f.Warnings, concurrency: config.DefaultConcurrency, disabled: disabled(f)}
+	for _, s := range f.Servers {
+		sel.configured = append(sel.configured, s.Name)
+	}
 	for _, name := range named {
 		if slices.Contains(sel.disabled, name) {
 			return nil, hinted(fmt.Errorf("the server %s is disabled in %s", name, path), "enable it in %s", f.Client)

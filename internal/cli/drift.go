@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/config"
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/render"
 	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -26,36 +24,6 @@ import (
 
 // What lock, verify, diff and lint share: the lockfile, the policy, and listing
 // servers without doing anything else to them.
-
-// defaultLockfile is what --lockfile names when it is not given.
-const defaultLockfile = "mcpvigil.lock"
-
-// lockfileOptions name the lockfile.
-type lockfileOptions struct{ lockfile string }
-
-func (o *lockfileOptions) add(fs *pflag.FlagSet) {
-	grouped(fs, groupDrift, func() {
-		fs.StringVar(&o.lockfile, "lockfile", defaultLockfile, "the `file` that holds what was approved")
-	})
-}
-
-// read reads the lockfile. One that does not exist has no baselines, and exists
-// is false.
-func (o *lockfileOptions) read(a *app) (l *baseline.Lockfile, exists bool, err error) {
-	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &baseline.Lockfile{}, false, nil
-	}
-	if err != nil {
-		return nil, false, explainFile(o.lockfile, err)
-	}
-	l, err = baseline.Read(data)
-	if err != nil {
-		return nil, false, hinted(fmt.Errorf("%s: %w", plain.Line(o.lockfile, maxShown), err),
-			"if it was damaged, take the last good one from version control; --lockfile names another")
-	}
-	return l, true, nil
-}
 
 // driftOptions are what a change does.
 type driftOptions struct {
@@ -152,7 +120,7 @@ type observation struct {
 }
 
 // observe lists t afresh until the result counts.
-func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy surface.Policy, p probe.Options) *observation {
+func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy surface.Policy, rules lint.Options, p probe.Options) *observation {
 	o := &observation{target: t, approved: b}
 	if o.err = listsNothing(t); o.err != nil {
 		o.result = unlisted(nil, b)
@@ -168,7 +136,7 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 		}
 		o.seen = s
 		listings = append(listings, s)
-		o.result, again = baseline.Observe(listings, b, policy, lint.Options{})
+		o.result, again = baseline.Observe(listings, b, policy, rules)
 	}
 	if o.result.Status == baseline.Unknown && o.report.Status == probe.StatusMisconfigured {
 		o.result.Status = baseline.Misconfigured

@@ -130,16 +130,20 @@ func (i *identity) list(ctx context.Context, t *target.Target, p probe.Options) 
 
 // unmask lists the server as others, too, and adds to o what they are told and we
 // are not. A difference counts when both sides say it again. The report of the
-// first identity that could not be listed is returned.
-func (o *observation) unmask(ctx context.Context, others []*identity, policy surface.Policy, p probe.Options) (*identity, *probe.Report) {
+// first identity that could not be listed to its end is returned.
+func (o *observation) unmask(ctx context.Context, others []*identity, policy surface.Policy, p probe.Options) (failed *identity, failure *probe.Report) {
 	own := o.seen
 	for _, other := range others {
 		var changes []surface.Change
 		for range 2 {
 			report := other.list(ctx, o.target, p)
 			theirs := report.Snapshot()
+			if failed == nil && !listed(theirs, own) {
+				failed, failure = other, report
+			}
 			if !anything(theirs) {
-				return other, report
+				changes = nil // what was seen before is not confirmed
+				break
 			}
 			changes = surface.Cloaked(own, theirs, other.name, other.sameCredential())
 			if len(changes) == 0 {
@@ -152,5 +156,10 @@ func (o *observation) unmask(ctx context.Context, others []*identity, policy sur
 		}
 		o.result.Add(policy.Apply(changes)...)
 	}
-	return nil, nil
+	return failed, failure
+}
+
+// listed reports whether s has every list that own has.
+func listed(s, own *surface.Surface) bool {
+	return anything(s) && !slices.ContainsFunc(s.Unlisted(), func(k surface.Kind) bool { return !slices.Contains(own.Unlisted(), k) })
 }

@@ -29,6 +29,7 @@ type lockOptions struct {
 	lockfileOptions
 	outputOptions
 	yes, dryRun bool
+	prune       bool
 	reason      string
 	accept      []string
 	masks       []string
@@ -66,6 +67,7 @@ EXIT STATUS
 		fs.StringVar(&o.reason, "reason", "", "why the findings are accepted, for those who review the lockfile")
 		fs.Var(list{&o.accept, typeList, nil}, "accept", "accept only the finding with this `id` (repeatable)")
 		fs.Var(list{&o.masks, typeMask, isMask}, "mask", "let parts of a text change by themselves, such as `tool/NAME#/description=date`; also version, integer (repeatable)")
+		fs.BoolVar(&o.prune, "prune", false, "drop the baselines of servers that the configuration does not have")
 		fs.BoolVar(&o.dryRun, "dry-run", false, "show what would be approved, and write nothing")
 	})
 	o.format = render.Human
@@ -89,10 +91,16 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if err != nil {
 		return 0, err
 	}
+	if err := o.rename(g, sel); err != nil {
+		return 0, err
+	}
 	if err := ownNames(sel.targets); err != nil {
 		return 0, err
 	}
-	lockfile, _, err := o.read(a)
+	if o.prune && sel.configured == nil {
+		return 0, usageErrorf("--prune drops what a configuration file does not have, and none was given", "")
+	}
+	lockfile, err := o.read(a)
 	if err != nil {
 		return 0, err
 	}
@@ -100,10 +108,13 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	candidates := make([]*candidate, len(sel.targets))
 	a.each(sel, o.quiet, func(i int) {
 		t := sel.targets[i]
-		c := o.candidate(t, lockfile, clientOf(p.Client))
-		c.observation = observe(ctx, t, c.approved, surface.Policy{}, p)
+		c := o.candidate(t, lockfile.Lockfile, clientOf(p.Client))
+		c.observation = observe(ctx, t, c.approved, surface.Policy{}, lockfile.beside(t), p)
 		candidates[i] = c
 	})
+	for _, c := range candidates {
+		c.readBeside(lockfile, candidates)
+	}
 	if err := o.known(candidates); err != nil {
 		return 0, err
 	}
@@ -119,7 +130,14 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 			approved++
 		}
 	}
-	return code, a.writeLockfile(lockfile, o, approved)
+	gone := lockfile.gone(sel)
+	if o.prune {
+		lockfile.Baselines = slices.DeleteFunc(lockfile.Baselines, func(b *baseline.Baseline) bool { return slices.Contains(gone, b.Name) })
+	} else {
+		a.warnOfGone(o.lockfile, gone)
+		gone = nil
+	}
+	return code, a.writeLockfile(lockfile.Lockfile, o, approved, gone)
 }
 
 // ownNames refuses two servers of one name, of which only one could be kept.
@@ -190,6 +208,29 @@ func (c *candidate) findings() []lint.Finding {
 	return out
 }
 
+// readBeside reads what was seen once more, beside what was seen of the others.
+func (c *candidate) readBeside(l *lockfile, all []*candidate) {
+	rules := l.beside(c.target)
+	for _, other := range all {
+		if other.seen != nil && other.target.Label() != c.target.Label() && other.target.Address() != c.target.Address() {
+			rules.Neighbours[other.target.Label()] = toolNames(other.seen)
+		}
+	}
+	if !c.complete() || c.inconsistent() || len(rules.Neighbours) == 0 {
+		return
+	}
+	var verdicts []baseline.Verdict
+	for _, v := range render.FoundIn(lint.Scan(c.seen, rules)) {
+		known := slices.IndexFunc(c.result.Findings, func(k baseline.Verdict) bool { return k.ID == v.ID })
+		if known >= 0 {
+			v = c.result.Findings[known]
+		}
+		verdicts = append(verdicts, v)
+	}
+	c.result.Findings = verdicts
+	c.result.Add() // judges again
+}
+
 // known refuses ids of --accept that nothing was found under.
 func (o *lockOptions) known(candidates []*candidate) error {
 	for _, id := range o.accept {
@@ -223,6 +264,9 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 		v.Word = "approved for another address, credential or client, to be approved for this one"
 	case c.first:
 		v.Word = "new, to be approved"
+	}
+	if c.first && c.target.Kind() == target.Stdio && c.target.Name == "" {
+		v.Remarks = append(v.Remarks, "another version of this command is another server, unless lock and verify have --name NAME")
 	}
 	if !c.news(open, accepted) {
 		v.Word = "approved already"
@@ -349,23 +393,26 @@ func isYes(answer string) bool {
 	return false
 }
 
-// writeLockfile writes what was approved, if anything was.
-func (a *app) writeLockfile(l *baseline.Lockfile, o *lockOptions, approved int) error {
-	if approved == 0 {
+// writeLockfile writes what was approved, and without what is gone, if anything
+// was.
+func (a *app) writeLockfile(l *baseline.Lockfile, o *lockOptions, approved int, gone []string) error {
+	if approved == 0 && len(gone) == 0 {
 		return nil
 	}
-	name := plain.Line(o.lockfile, maxShown)
+	var did []string
+	if len(gone) > 0 {
+		did = append(did, "dropped: "+shown(gone))
+	}
+	if approved > 0 {
+		did = append(did, fmt.Sprintf("approved: %s in %s; commit it", counted(approved, "target"), plain.Line(o.lockfile, maxShown)))
+	}
 	if o.dryRun {
-		if !o.quiet {
-			fmt.Fprintf(a.stdout, "  dry run: %s would be approved in %s\n\n", counted(approved, "target"), name)
-		}
-		return nil
-	}
-	if err := replaceFile(o.lockfile, l.Encode()); err != nil {
+		did = []string{"dry run, nothing is written: " + strings.Join(did, "; ")}
+	} else if err := replaceFile(o.lockfile, l.Encode()); err != nil {
 		return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists and may be written to")
 	}
 	if !o.quiet {
-		fmt.Fprintf(a.stdout, "  approved: %s in %s; commit it\n\n", counted(approved, "target"), name)
+		fmt.Fprintf(a.stdout, "  %s\n\n", strings.Join(did, "\n  "))
 	}
 	return nil
 }

@@ -96,6 +96,9 @@ type selection struct {
 	disabled []string
 	// sources says for each target where it was found, when that is worth saying.
 	sources []string
+	// configured names all servers of the file, also those that are not taken. Nil:
+	// there is no file.
+	configured []string
 	// policies are those of targets whose file has one.
 	policies map[*target.Target]surface.Policy
 }
@@ -295,6 +298,9 @@ func readTargets(path string, named []string) (*selection, error) {
 		return nil, err
 	}
 	sel := &selection{targets: slices.Clone(f.Targets), concurrency: f.Concurrency, policies: map[*target.Target]surface.Policy{}}
+	for _, t := range f.Targets {
+		sel.configured = append(sel.configured, t.Label())
+	}
 	for _, m := range f.Monitors {
 		sel.policies[m.Target] = m.Policy
 	}

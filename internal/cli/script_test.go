@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	run := func() { os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv)) }
-	testscript.Main(m, map[string]func(){"mcpvigil": run, "mcp-healthcheck": run})
+	testscript.Main(m, map[string]func(){"mcpvigil": run, "mcp-healthcheck": run, "npx": npx})
 }
 
 func params() testscript.Params {

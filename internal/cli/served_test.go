@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -15,9 +19,10 @@ import (
 // server by copying a file. Where there is served.NAME.json for the client's name
 // or bearer token, that one has it; where there are served.1.json, served.2.json
 // and so on, connections take turns. A file called token is what must be sent as
-// bearer token, one called hang keeps tools/list from being answered, and one called
-// once lets the server fail after one connection, by a file called gone. A tools/call
-// leaves a file called "called".
+// bearer token, one called hang keeps tools/list from being answered, one called
+// down.NAME lets the server fail for the client of that name, and one called once lets
+// it fail after one connection, by a file called gone. A tools/call leaves a file
+// called "called".
 type listings struct {
 	path func(name string) string
 
@@ -44,9 +49,11 @@ func (l *listings) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if _, err := os.Stat(l.path("gone")); err == nil && call.Method == "initialize" {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+	for _, name := range []string{"gone", "down." + call.Params.ClientInfo.Name} {
+		if _, err := os.Stat(l.path(name)); err == nil && call.Method == "initialize" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 	}
 	bearer := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if want, err := os.ReadFile(l.path("token")); err == nil && strings.TrimSpace(string(want)) != bearer {
@@ -143,4 +150,28 @@ func (l *listings) open(client, bearer string) (id string, surface map[string]js
 	id = fmt.Sprintf("session-%d", l.opened)
 	l.sessions[id] = surface
 	return id, surface
+}
+
+// npx is a program for scripts: "npx -y NAME@VERSION" serves the surface in the file
+// NAME@VERSION.json over stdio.
+func npx() {
+	l := newListings(func(name string) string {
+		if name == "served.json" {
+			return os.Args[len(os.Args)-1] + ".json"
+		}
+		return filepath.Join("nothing", name)
+	})
+	session := ""
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(lines.Bytes()))
+		r.Header.Set("Mcp-Session-Id", session)
+		w := httptest.NewRecorder()
+		l.ServeHTTP(w, r)
+		if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+			session = id
+		}
+		if w.Body.Len() > 0 {
+			fmt.Println(w.Body)
+		}
+	}
 }

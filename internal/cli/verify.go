@@ -45,7 +45,9 @@ func (a *app) newVerifyCommand() *cobra.Command {
 tools, resources, templates, prompts, instructions, who the server is, and the metadata
 of its login. Text is compared character by character, and read for traps; order and
 spelling on the wire do not count. Nothing is called on the server. What is new is
-listed a second time before it counts.
+listed a second time before it counts. What is approved belongs to a server's name and
+address; a command has the name that its file, or --name, gives it, and a new version
+of it is a change.
 
 Targets are given as for check; without any, those of ./mcpvigil.yaml are verified.
 monitor.drift_policy and monitor.drift_effects of a file say what a change does, flags
@@ -79,11 +81,14 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 	if err != nil {
 		return 0, usageErrorf("--as: "+err.Error(), "")
 	}
-	lockfile, exists, err := o.read(a)
+	if err := o.rename(g, sel); err != nil {
+		return 0, err
+	}
+	lockfile, err := o.read(a)
 	if err != nil {
 		return 0, err
 	}
-	if !exists {
+	if !lockfile.exists {
 		return 0, hinted(fmt.Errorf("there is no lockfile %s, so nothing is approved", plain.Line(o.lockfile, maxShown)),
 			"run mcpvigil lock first, or name another with --lockfile")
 	}
@@ -95,6 +100,9 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 		v.File, v.Next = o.lockfile, nextStep(&v.Result)
 		verifications[i] = v
 	})
+	if !o.quiet {
+		a.warnOfGone(o.lockfile, lockfile.gone(sel))
+	}
 	return a.concludeDrift(&o.outputOptions, "verify", verifications)
 }
 
@@ -108,19 +116,19 @@ func listing(o *runOptions, l *limitOptions) probe.Options {
 }
 
 // verify compares one target with its baseline.
-func verify(ctx context.Context, t *target.Target, l *baseline.Lockfile, others []*identity, policy surface.Policy, p probe.Options) *render.Verification {
+func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identity, policy surface.Policy, p probe.Options) *render.Verification {
 	b, err := l.Find(t.Label(), baseline.BindingOf(t, clientOf(p.Client)))
 	if err != nil {
 		o := &observation{target: t, err: err, result: &baseline.Result{Status: baseline.Misconfigured}}
 		v := o.verification()
-		v.Reason = "not-approved"
+		v.Reason, v.Hint = "not-approved", l.otherVersion(t)
 		if e := (*baseline.BindingError)(nil); errors.As(err, &e) {
 			v.Reason = "other-binding"
 			v.Hint = "mcpvigil lock --dry-run shows what differs from what was approved for the other"
 		}
 		return v
 	}
-	o := observe(ctx, t, b, policy, p)
+	o := observe(ctx, t, b, policy, l.beside(t), p)
 	if o.seen == nil || len(others) == 0 {
 		return o.verification()
 	}

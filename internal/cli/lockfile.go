@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/lint"
+	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+// defaultLockfile is what --lockfile names when it is not given.
+const defaultLockfile = "mcpvigil.lock"
+
+// lockfileOptions name the lockfile, and a server in it.
+type lockfileOptions struct{ lockfile, name string }
+
+func (o *lockfileOptions) add(fs *pflag.FlagSet) {
+	grouped(fs, groupDrift, func() {
+		fs.StringVar(&o.lockfile, "lockfile", defaultLockfile, "the `file` that holds what was approved")
+		fs.StringVar(&o.name, "name", "", "call a server given by address or command `name` in the lockfile, so that a command of another version is still the same server")
+	})
+}
+
+// rename gives the name of --name to a server that no file names.
+func (o *lockfileOptions) rename(g *given, sel *selection) error {
+	switch {
+	case o.name == "" && !g.byFlag("name"):
+	case strings.TrimSpace(o.name) == "":
+		return usageErrorf("--name is empty", "")
+	case sel.configured == nil:
+		sel.targets[0].Name = o.name
+	case g.byFlag("name"):
+		return usageErrorf("--name is for a server given by address or command; the file names its servers", "").
+			hint("take one of them with --target NAME")
+	}
+	return nil
+}
+
+// lockfile is one as it was read.
+type lockfile struct {
+	*baseline.Lockfile
+	exists bool
+	data   []byte
+}
+
+// read reads the lockfile. One that does not exist, or is empty, has no baselines.
+func (o *lockfileOptions) read(a *app) (*lockfile, error) {
+	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &lockfile{Lockfile: &baseline.Lockfile{}}, nil
+	}
+	if err != nil {
+		return nil, explainFile(o.lockfile, err)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return &lockfile{Lockfile: &baseline.Lockfile{}, exists: true}, nil
+	}
+	l, err := baseline.Read(data)
+	if err != nil {
+		return nil, hinted(fmt.Errorf("%s: %w", plain.Line(o.lockfile, maxShown), err),
+			"if it was damaged, take the last good one from version control; --lockfile names another")
+	}
+	return &lockfile{Lockfile: l, exists: true, data: data}, nil
+}
+
+// beside says which tools the servers have that are approved beside t. Agents see
+// the tools of all of them.
+func (l *lockfile) beside(t *target.Target) lint.Options {
+	o := lint.Options{Neighbours: map[string][]string{}}
+	own := baseline.BindingOf(t, "").Endpoint
+	for _, b := range l.Baselines {
+		if b.Name != t.Label() && b.Binding.Endpoint != own {
+			o.Neighbours[b.Name] = append(o.Neighbours[b.Name], toolNames(b.Surface)...)
+		}
+	}
+	return o
+}
+
+func toolNames(s *surface.Surface) []string {
+	var names []string
+	for _, item := range s.Of(surface.Tool) {
+		names = append(names, item.Name)
+	}
+	return names
+}
+
+// gone names the baselines of servers that the configuration has no more. What was
+// approved by its address or command line has never been in one.
+func (l *lockfile) gone(sel *selection) []string {
+	var names []string
+	for _, b := range l.Baselines {
+		if sel.configured != nil && b.Name != b.Binding.Endpoint && !slices.Contains(sel.configured, b.Name) && !slices.Contains(names, b.Name) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// warnOfGone says what is in the lockfile and is not verified.
+func (a *app) warnOfGone(file string, names []string) {
+	if len(names) > 0 {
+		a.warn("%s has baselines of what the configuration does not have, which nobody verifies: %s; mcpvigil lock --prune drops them", file, shown(names))
+	}
+}
+
+// otherVersion advises on a command without a name that nothing is approved for.
+func (l *lockfile) otherVersion(t *target.Target) string {
+	if t.Kind() != target.Stdio || t.Name != "" {
+		return ""
+	}
+	var named []string
+	for _, b := range l.Baselines {
+		switch {
+		case strings.HasPrefix(b.Binding.Endpoint, "stdio://"):
+			named = append(named, b.Name)
+		case b.Name == b.Binding.Endpoint && sameProgram(b.Name, t.Address()):
+			return fmt.Sprintf("approved is %s; mcpvigil lock --name NAME gives the server a name, under which verify --name NAME compares every version",
+				plain.Line(b.Name, maxShown))
+		}
+	}
+	if len(named) > 0 {
+		return fmt.Sprintf("if it is another version of what is approved by name, say of which with --name: %s", shown(named))
+	}
+	return ""
+}
+
+// sameProgram reports whether two command lines differ in nothing but versions and
+// options.
+func sameProgram(a, b string) bool { return slices.Equal(programWords(a), programWords(b)) }
+
+// programWords are the words of a command line without options and versions, such
+// as "npx", "pkg" of "npx -y pkg@1.2.0".
+func programWords(command string) []string {
+	var out []string
+	for i, word := range strings.Fields(command) {
+		if strings.HasPrefix(word, "-") {
+			continue
+		}
+		if i == 0 {
+			out = append(out, path.Base(strings.ReplaceAll(word, `\`, "/")))
+			continue
+		}
+		scope, name := word[:1], word[1:] // the @ of a scope is part of the name
+		for _, mark := range []string{"@", "==", ":"} {
+			name, _, _ = strings.Cut(name, mark)
+		}
+		out = append(out, scope+name)
+	}
+	return out
+}
