@@ -38,7 +38,7 @@ still the one that a person read is for mcpvigil verify to say.
 FILE is a configuration, whose targets are listed; a lockfile; or a surface: what
 mcpvigil inspect --format surface writes, or any JSON with tools, prompts, resources,
 resourceTemplates, instructions or serverInfo. - is one from standard input. Several
-may be given. Without any, the targets of ./mcpvigil.yaml are listed.
+are read as servers that one agent uses. Without any, the targets of ./mcpvigil.yaml are listed.
 
 EXIT STATUS
   0  clean          no block finding
@@ -84,7 +84,7 @@ func (a *app) runLint(ctx context.Context, g *given, o *lintOptions, args []stri
 	verifications := make([]*render.Verification, len(exhibits))
 	results := make([]*baseline.Result, len(exhibits))
 	for i, e := range exhibits {
-		verifications[i] = lintOf(e)
+		verifications[i] = lintOf(e, beside(e, exhibits))
 		results[i] = &verifications[i].Result
 	}
 	return driftCode(results), a.write(&o.outputOptions, func(w io.Writer) error {
@@ -142,8 +142,19 @@ func (a *app) lintSources(g *given, o *pointOptions, args []string) ([]*exhibit,
 	return out, nil
 }
 
+// beside are the tools of the others, which an agent sees beside those of e.
+func beside(e *exhibit, all []*exhibit) neighbours {
+	n := neighbours{}
+	for _, other := range all {
+		if other != e && other.surface != nil && other.source != e.source {
+			n.add(other.source, other.surface)
+		}
+	}
+	return n
+}
+
 // lintOf reads one surface.
-func lintOf(e *exhibit) *render.Verification {
+func lintOf(e *exhibit, others neighbours) *render.Verification {
 	v := e.verification()
 	if e.report != nil {
 		v.Target = &e.report.Target
@@ -153,7 +164,7 @@ func lintOf(e *exhibit) *render.Verification {
 	}
 	v.Result = baseline.Result{
 		Status: baseline.Approved, Digest: e.surface.Digest(), Unlisted: e.surface.Unlisted(), Changes: []surface.Change{},
-		Findings: render.FoundIn(lint.Scan(e.surface, lint.Options{})),
+		Findings: render.FoundIn(lint.Scan(e.surface, others.rules())),
 	}
 	v.Result.Add() // judges
 	if v.Result.Status == baseline.Approved {

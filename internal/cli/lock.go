@@ -109,7 +109,7 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	a.each(sel, o.quiet, func(i int) {
 		t := sel.targets[i]
 		c := o.candidate(t, lockfile.Lockfile, clientOf(p.Client))
-		c.observation = observe(ctx, t, c.approved, surface.Policy{}, lockfile.beside(t), p)
+		c.observation = observe(ctx, t, c.approved, surface.Policy{}, lockfile.beside(t).rules(), p)
 		candidates[i] = c
 	})
 	for _, c := range candidates {
@@ -210,17 +210,18 @@ func (c *candidate) findings() []lint.Finding {
 
 // readBeside reads what was seen once more, beside what was seen of the others.
 func (c *candidate) readBeside(l *lockfile, all []*candidate) {
-	rules := l.beside(c.target)
+	beside := l.beside(c.target)
 	for _, other := range all {
 		if other.seen != nil && other.target.Label() != c.target.Label() && other.target.Address() != c.target.Address() {
-			rules.Neighbours[other.target.Label()] = toolNames(other.seen)
+			delete(beside, other.target.Label()) // what was approved of it
+			beside.add(other.target.Label(), other.seen)
 		}
 	}
-	if !c.complete() || c.inconsistent() || len(rules.Neighbours) == 0 {
+	if !c.complete() || c.inconsistent() || len(beside) == 0 {
 		return
 	}
 	var verdicts []baseline.Verdict
-	for _, v := range render.FoundIn(lint.Scan(c.seen, rules)) {
+	for _, v := range render.FoundIn(lint.Scan(c.seen, beside.rules())) {
 		known := slices.IndexFunc(c.result.Findings, func(k baseline.Verdict) bool { return k.ID == v.ID })
 		if known >= 0 {
 			v = c.result.Findings[known]

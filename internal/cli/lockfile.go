@@ -75,24 +75,34 @@ func (o *lockfileOptions) read(a *app) (*lockfile, error) {
 
 // beside says which tools the servers have that are approved beside t. Agents see
 // the tools of all of them.
-func (l *lockfile) beside(t *target.Target) lint.Options {
-	o := lint.Options{Neighbours: map[string][]string{}}
+func (l *lockfile) beside(t *target.Target) neighbours {
+	n := neighbours{}
 	own := baseline.BindingOf(t, "").Endpoint
 	for _, b := range l.Baselines {
 		if b.Name != t.Label() && b.Binding.Endpoint != own {
-			o.Neighbours[b.Name] = append(o.Neighbours[b.Name], toolNames(b.Surface)...)
+			n.add(b.Name, b.Surface)
 		}
 	}
-	return o
+	return n
 }
 
-func toolNames(s *surface.Surface) []string {
-	var names []string
-	for _, item := range s.Of(surface.Tool) {
-		names = append(names, item.Name)
+// neighbours are the names of the tools of other servers, by server.
+type neighbours map[string][]string
+
+// maxNeighbours is how many are read beside a server: an agent has no more, and each
+// takes time for each.
+const maxNeighbours = 100
+
+func (n neighbours) add(server string, s *surface.Surface) {
+	if len(n) >= maxNeighbours {
+		return
 	}
-	return names
+	for _, item := range s.Of(surface.Tool) {
+		n[server] = append(n[server], item.Name)
+	}
 }
+
+func (n neighbours) rules() lint.Options { return lint.Options{Neighbours: n} }
 
 // gone names the baselines of servers that the configuration has no more. What was
 // approved by its address or command line has never been in one.

@@ -128,7 +128,7 @@ func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identi
 		}
 		return v
 	}
-	o := observe(ctx, t, b, policy, l.beside(t), p)
+	o := observe(ctx, t, b, policy, l.beside(t).rules(), p)
 	if o.seen == nil || len(others) == 0 {
 		return o.verification()
 	}
