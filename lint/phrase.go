@@ -32,6 +32,9 @@ const (
 	unlessNegated exception = 1 << iota
 	// unlessCondition: after if, until, once and the like.
 	unlessCondition
+	// unlessForbidden: after never and the like, farther off: what must not be done
+	// without a person's knowledge is no secret.
+	unlessForbidden
 )
 
 // element is one step of a compiled phrase.
@@ -138,7 +141,11 @@ func (b *phrasebook) compile(of *phraseGroup, pattern string) *phrase {
 func (b *phrasebook) trigger() {
 	sets := map[string][]uint64{}
 	for _, c := range b.all {
-		sets[c.rule] = union(sets[c.rule], c.rarest().words)
+		rare := c.rarest()
+		sets[c.rule] = union(sets[c.rule], rare.words)
+		if rare.forms&formVariable != 0 {
+			sets[c.rule] = union(sets[c.rule], b.classes["variable"])
+		}
 	}
 	b.triggers = make(map[string][]string, len(sets))
 	for rule, set := range sets {
@@ -193,6 +200,8 @@ func (b *phrasebook) alternative(e *element, alternative, pattern string) {
 		e.forms |= formTarget
 	case alternative == "@ident":
 		e.forms |= formIdent
+	case alternative == "@variable":
+		e.forms |= formVariable
 	default:
 		e.words = with(e.words, b.words.add(alternative))
 	}
@@ -241,7 +250,11 @@ type passage struct {
 	rule        string
 	severity    Severity
 	start, end  int
-	first, last int // tokens
+	first, last int // tokens, of a phrase
+	message     string
+	quoted      bool // it is only talked about
+	together    bool // with another, it is more than a note
+	until       int  // where what a marker speaks for ends
 }
 
 // find looks for every phrase of the book, in the order of the text.
@@ -256,11 +269,11 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 				continue
 			}
 			length, ok := c.match(tokens[i:])
-			if !ok || c.unless&unlessNegated != 0 && b.negated(tokens, i) ||
-				c.unless&unlessCondition != 0 && b.before(tokens, i, 40, "conditional") {
+			if !ok || b.excepted(c.unless, tokens, i) {
 				continue
 			}
 			h := passage{rule: c.rule, severity: c.severity, start: int(t.start), end: int(tokens[i+length-1].end), first: i, last: i + length - 1}
+			h.quoted, h.until = b.quotedAt(tokens, i), h.end+tagReach
 			h.severity = b.soften(tokens, i, h.severity)
 			if h.severity != "" {
 				found = append(found, h)
@@ -268,6 +281,26 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 		}
 	}
 	return found
+}
+
+// excepted reports whether one of the reasons holds for what begins at token i.
+func (b *phrasebook) excepted(unless exception, tokens []token, i int) bool {
+	return unless&unlessNegated != 0 && b.negated(tokens, i) ||
+		unless&unlessCondition != 0 && b.before(tokens, i, 40, "conditional") ||
+		unless&unlessForbidden != 0 && b.forbidden(tokens, i)
+}
+
+// forbidden reports a never before token i that reaches as far.
+func (b *phrasebook) forbidden(tokens []token, i int) bool {
+	for n := i - 1; n >= 0 && !tokens[n+1].opens && int(tokens[i].start-tokens[n].end) <= 60; n-- {
+		if b.is(tokens[n], "onward") {
+			return false
+		}
+		if b.is(tokens[n], "never") {
+			return true
+		}
+	}
+	return false
 }
 
 // before reports whether a word of the class stands among the words before token
@@ -350,8 +383,9 @@ func distinct(found []passage) []passage {
 	for _, p := range found {
 		if k, ok := last[p.rule]; ok && p.start < kept[k].end {
 			kept[k].end = max(kept[k].end, p.end)
-			if p.severity == Block {
-				kept[k].severity = Block
+			kept[k].quoted = kept[k].quoted && p.quoted
+			if p.severity == Block && kept[k].severity != Block {
+				kept[k].severity, kept[k].message = Block, p.message
 			}
 			continue
 		}

@@ -37,7 +37,6 @@ const (
 
 // markers finds what looks like a message of the system in the middle of a text.
 func (r *reader) markers(t *text) {
-	r.read(t)
 	s := t.s
 	tags := 0
 	for i := 0; i < len(s); i++ {
@@ -67,7 +66,6 @@ func (r *reader) markers(t *text) {
 		}
 	}
 	r.heads(t)
-	r.report(t, ruleMarker, "passes a part of the text off as instructions of the system")
 }
 
 // maxTags bounds the tags that are looked at in one text, as each looks for its
@@ -78,11 +76,7 @@ const maxTags = 200
 func (r *reader) template(t *text, i int) int {
 	for _, token := range templateTokens {
 		if strings.HasPrefix(t.s[i:], token) {
-			severity := Block
-			if r.talked(i) {
-				severity = Note
-			}
-			t.found(severity, i, i+len(token), "a control token of a chat template: what follows may be read as a message of the system or of the user")
+			r.found(ruleMarker, Block, i, i+len(token), "a control token of a chat template: what follows may be read as a message of the system or of the user")
 			return len(token)
 		}
 	}
@@ -142,13 +136,10 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 	if r.any(from, until, "agent") || all > 0 && !r.any(from, until, "upkeep") {
 		severity = Block
 	}
-	if r.talked(i) {
-		severity = Note
-	}
-	if severity == Note && r.book.before(r.tokens, r.from(i), 40, "comment") {
+	if (severity == Note || r.talked(i)) && r.book.before(r.tokens, r.from(i), 40, "comment") {
 		return length // how a comment is written
 	}
-	t.found(severity, i, i+length, "a comment in markup: a page does not show it, a model reads it")
+	r.found(ruleMarker, severity, i, i+length, "a comment in markup: a page does not show it, a model reads it")
 	return length
 }
 
@@ -181,10 +172,7 @@ func (r *reader) tag(t *text, i int) int {
 	if severity == "" {
 		return length
 	}
-	if r.talked(i) {
-		severity = Note
-	}
-	t.found(severity, i, i+length, "a tag that passes its text off as instructions of the system")
+	r.found(ruleMarker, severity, i, i+length, "a tag that passes its text off as instructions of the system")
 	if closing >= 0 {
 		return length + closing + len(tag.open) + 1
 	}
@@ -279,10 +267,7 @@ func (r *reader) label(t *text, i int) {
 	if severity == "" {
 		return
 	}
-	if r.talked(i) {
-		severity = Note
-	}
-	t.found(severity, i, i+length, "a label that passes the text after it off as instructions of the system")
+	r.found(ruleMarker, severity, i, i+length, "a label that passes the text after it off as instructions of the system")
 }
 
 // speaks counts the directives in what a label or a heading before byte i speaks
@@ -309,7 +294,7 @@ func (r *reader) heads(t *text) {
 			case r.book.is(*k, "human"):
 				human = i
 			case r.book.is(*k, "assistant") && human >= 0:
-				t.found(Note, int(tokens[human].start), int(tokens[human].end)+1, "turns of a chat in the middle of a text")
+				r.found(ruleMarker, Note, int(tokens[human].start), int(tokens[human].end)+1, "turns of a chat in the middle of a text")
 				human = -1
 			}
 		}
@@ -325,10 +310,7 @@ func (r *reader) heads(t *text) {
 			continue
 		}
 		if severity := r.head(t.s, tokens[i:last+1]); severity != "" {
-			if r.book.quotedAt(tokens, i) {
-				severity = Note
-			}
-			t.found(severity, int(k.start), int(tokens[last].end)+1, "a heading that passes the text after it off as instructions of the system")
+			r.found(ruleMarker, severity, int(k.start), int(tokens[last].end)+1, "a heading that passes the text after it off as instructions of the system")
 		}
 		i = last
 	}
@@ -415,6 +397,6 @@ func (r *reader) markerRule() rule {
 		},
 		folded: true, traits: hasAngle | hasBracket,
 		words: slices.Concat(r.book.spell(r.book.classes["heads"]), r.book.triggers[ruleMarker]),
-		text:  r.markers,
+		text:  r.reporter(ruleMarker, "passes a part of the text off as instructions of the system"),
 	}
 }

@@ -3,7 +3,7 @@ package lint
 // phraseTable has the phrases of all rules. What stands here was seen in published
 // attacks, or is a plain variation of it.
 var phraseTable = []phraseGroup{
-	{"override", Block, unlessNegated, []string{
+	{ruleOverride, Block, unlessNegated, []string{
 		"!$ignore ~3 $prior ~3 $orders",
 		"!$ignore ~3 previous|prior|above|earlier|preceding|foregoing ~3 $limits",
 		"!$ignore ~2 all|any|every|whatever ~2 $orders",
@@ -15,11 +15,14 @@ var phraseTable = []phraseGroup{
 		"bypass|override|overrule|circumvent|overriding|bypassing|supersede ~3 previous|prior|above|earlier|preceding|$safety ~3 !$orders|rules|policies|restrictions|safeguards",
 		"pay no attention to ~4 !$orders|$limits",
 		"stop|cease following|obeying ~3 previous|prior|system|your|earlier|original ~2 !$orders|$limits",
-		"ignora|olvida|ignore|ignorez|oubliez|oublie|ignoriere|ignorieren|vergiss|ignorar|dimentica|esqueça|negeer ~3 !instrucciones|instructions|anweisungen|istruzioni|instruções|instructies ~2 anteriores|previas|précédentes|precedentes|vorherigen|vorigen|precedenti|bisherigen|eerdere",
-		"игнорируй|забудь|игнорируйте|забудьте ~2 предыдущие|прежние|все ~2 !инструкции|указания",
-		"ignoriere|vergiss|negeer ~2 alle|die ~1 vorherigen|bisherigen|vorigen|eerdere|vorige ~1 !anweisungen|instruktionen|befehle|instructies",
+		"ignora|olvida|ignore|ignorez|oubliez|oublie|ignoriere|ignorieren|vergiss|ignorar|ignorad|olvide|dimentica|dimenticate|ignorate|esqueça|desconsidere|negeer ~4 !instrucciones|instructions|anweisungen|istruzioni|instruções|instructies|règles|consignes|reglas|órdenes|indicaciones|regole|regras|ordens ~2 anteriores|previas|prévias|précédentes|precedentes|vorherigen|vorigen|precedenti|bisherigen|eerdere",
+		"игнорируй|забудь|игнорируйте|забудьте ~2 предыдущие|прежние|все ~2 !инструкции|указания|команды|правила",
+		"ignoriere|ignorieren|vergiss|missachte|negeer ~3 vorherigen|bisherigen|vorigen|obigen|früheren|eerdere|vorige ~1 !anweisungen|instruktionen|befehle|regeln|instructies",
+		"ignorez|oubliez|oublie ~3 !précédentes|antérieures ~1 instructions|règles|consignes",
+		"!$ignore ~2 previous|prior|above|earlier ~1 description|descriptions|documentation",
+		"!$ignore ~2 user|users ~1 original|actual|real|stated|next|later ~1 intent|intention|wishes|request|requests|objection|objections|orders|instructions|commands",
 	}},
-	{"override", Note, unlessNegated, []string{
+	{ruleOverride, Note, unlessNegated, []string{
 		"!$ignore ~1 all|any|every ~2 rules|policies|restrictions|constraints|safeguards|limitations",
 		"!$ignore ~2 security|content|usage ~2 $orders|$limits|filters|checks",
 		"override|overrides|overriding|overwrite|supersede|supersedes ~3 default|system|assistant|user|users|developer|your ~2 !instruction|instructions|directive|directives|guidelines",
@@ -38,7 +41,7 @@ var phraseTable = []phraseGroup{
 		"you are !dan",
 		"previous|prior|all ~1 $limits ~1 are|is ~1 !removed|lifted|gone",
 	}},
-	{"override", Note, 0, []string{
+	{ruleOverride, Note, 0, []string{
 		"previous|prior|earlier|your|above|system|original ~2 $orders|$limits ~2 are|is|be|become|as ~1 !void|cancelled|canceled|invalid|null|obsolete|revoked|suspended|overridden|superseded|lifted",
 		"$orders|$limits ~6 no longer !apply|applies|valid|binding",
 		"!consider|regard|treat ~2 previous|prior|earlier|all|your ~2 $orders|$limits ~2 cancelled|void|null|obsolete|invalid|revoked",
@@ -50,11 +53,24 @@ var phraseTable = []phraseGroup{
 		"even if|when|though ~1 user|users|human|they !says|say|asks|ask|tells|tell ~3 no|not|otherwise|stop",
 		"instructions|instruction|guidelines|prompt|directives|training|guidance ~8 must|should|to|can|may|is|are ~1 be ~1 !disregarded|ignored|overridden|bypassed|forgotten",
 		"$orders|$limits ~6 are|is|be !suspended|waived|void",
+		"user|users|they|he|she ~3 says|say|asks|ask|types|tells|wants|tries ~4 !stop|cancel|abort|halt|quit ~8 $ignore|continue|proceed|refuse|keep",
+		"$ignore ~3 user|users ~3 !stop|cancel|abort|objects|objection|protests",
+		"treat|consider|regard ~8 user ~3 as !adversarial|hostile|attack|tampering|spoofed|compromised",
+		"!$no ~1 stop|pause|halt ~4 even|if|when ~2 user|users|asked|told|requested",
+		"for|in|across|throughout|remember ~2 all|every|any ~1 future|subsequent|later ~1 !sessions|session|conversations|conversation|chats|interactions ~1 prepend|always|append|must|use|call|include|never|respond|add|send|do",
+		"remember|persist|apply ~3 for ~1 all|every ~1 !future|subsequent ~2 sessions|conversations|chats|interactions",
+		"!prepend|prefix|append|begin|start ~2 every|each|all ~2 response|responses|reply|replies|answer|answers|message|messages ~2 with|by",
+		"!prepend|prefix ~1 your ~2 response|responses|reply|replies|answer|answers|output ~2 with|by",
+		"$no ~1 !comply|obey|listen ~4 user|users|human",
+		"$ignore ~2 user|users ~1 !message|messages|input|query|prompt|prompts ~1 and|instead",
+		"this ~3 !overrides|supersedes|outranks ~3 user|users|system|previous|other|any|all|your ~2 $orders|request|requests|rules|tools",
+		"!as the|a|an ~1 user|owner|administrator|admin ~2 i ~1 hereby|authorize|authorise|confirm|consent|approve|permit",
+		"on behalf of ~1 $person ~2 i !authorize|authorise|consent|approve|confirm",
 		"prior|previous|your|usual|earlier|normal ~2 $orders|$limits ~2 not !apply",
 		"instructions|description|directives ~5 !supersede|supersedes|overrule|overrides|override ~6 user|users|system|previous",
 		"!forget|disregard ~2 $limits|$orders",
 	}},
-	{"concealment", Block, 0, []string{
+	{ruleConcealment, Block, 0, []string{
 		"$no ~2 !$tell ~6 $person",
 		"$no ~2 let ~2 $person ~2 !know|see|notice|realize|find|suspect|learn",
 		"$no ~2 make ~2 $person ~1 !aware",
@@ -66,8 +82,6 @@ var phraseTable = []phraseGroup{
 		"!hide|hiding|conceal|concealing this|it|that|everything ~2 from ~2 $person",
 		"!pretend ~2 nothing happened",
 		"tell|telling|inform|notify no !one|nobody",
-		"without ~1 the|any|their|your|$person ~1 !knowledge|knowing|noticing|awareness|realizing|realising|seeing|awareness",
-		"without ~1 their !knowledge|knowing|noticing|awareness|realizing",
 		"so|such|sure|ensure ~3 $person ~2 not|wont|doesnt|cant|never|dont|cannot ~2 !notice|know|realize|realise|suspect|find|detect|aware",
 		"$person ~1 must|should|shall not|never ~3 !know|notice|realize|realise|suspect|aware|told|informed|notified|find|learn",
 		"$person !wont|mustnt ~2 notice|know|realize|realise|suspect",
@@ -76,14 +90,30 @@ var phraseTable = []phraseGroup{
 		"!secretly|covertly|stealthily|surreptitiously|discreetly ~3 $hand|$read|call|execute|run|invoke|record|log|collect|gather|modify|change|bcc|use|store|track",
 		"could|would|might|may|can|will ~2 !upset|alarm|scare|frighten|worry ~2 $person",
 		"$person unaware ~1 !of|that",
-		"ocultar|ocultalo|no|nunca|niemals|nicht ~2 se ~2 ~1 !digas|diga|menciones|mencione|informes|informe ~4 usuario|usuaria",
+		"no|nunca|jamás|sin ~2 !digas|diga|decir|decirle|decírselo|digan|menciones|mencione|mencionar|informes|informe|informar|cuentes|cuente|reveles|revele|avises|avise ~5 usuario|usuaria",
+		"sin ~1 que ~1 el usuario !sepa|note|vea|entere",
+		"ne|nen ~2 !dis|dites|dire|mentionne|mentionnez|mentionner|informe|informez|informer|parle|parlez|révèle|révélez|préviens ~5 utilisateur|lutilisateur",
+		"à linsu|insu ~1 de !lutilisateur|utilisateur",
+		"!sag|sage|sagen|erzähle|erzähl|verrate|informiere|erwähne|erwähnen|informieren|teile ~4 nutzer|benutzer|anwender|nutzern ~4 nichts|nicht",
+		"!erwähne|erwähnen|verrate ~2 nicht|nichts ~4 nutzer|benutzer|anwender",
+		"ohne ~2 !wissen ~2 nutzers|benutzers|anwenders",
+		"não|nunca|sem ~2 !diga|dizer|conte|contar|mencione|mencionar|informe|informar|revele|revelar|avise|avisar ~5 usuário|utilizador",
+		"non|mai|senza ~2 !dire|dirlo|dica|menzionare|menziona|informare|rivelare|rivela|comunicare ~5 utente|allutente|lutente",
+		"не ~2 !говори|говорите|сообщай|сообщайте|упоминай|упоминайте|рассказывай|рассказывайте ~5 пользователю|пользователь|пользователя",
 		"user|users|human ~1 never !learns|learn|finds|realizes|realises|notices|suspects|hears",
 		"$person ~1 is|are not to be !informed|told|notified|made",
 		"$no ~2 bring|draw|call ~4 $person ~1 !attention",
 		"under no !circumstances|circumstance|conditions|condition ~2 $tell|$notify|mention ~4 $person|this|that|the|it",
 		"keep ~1 existence|presence|use|call|step|action|fact|request ~6 !confidential|secret|hidden|private|quiet",
 	}},
-	{"concealment", Note, 0, []string{
+	{ruleConcealment, Block, unlessForbidden, []string{
+		"without ~1 the|any|their|your|$person ~1 !knowledge|knowing|noticing|awareness|realizing|realising|seeing",
+		"without ~1 their !knowledge|knowing|noticing|awareness|realizing",
+	}},
+	{ruleConcealment, Note, 0, []string{
+		"do|perform|execute|complete|handle ~2 this|so|it|everything|these !silently|quietly|discreetly|secretly|covertly|invisibly",
+		"$no ~2 show|display|present|return|give ~4 !result|results|output|outputs ~2 to ~2 $person",
+		"tell|say|claim|report|state|pretend ~3 that ~6 !succeeded|successful|success|worked|completed|normal ~2 even if|though|when",
 		"$no ~1 !$notify ~3 $person",
 		"$no ~2 !mention|mentioning|reveal|revealing|disclose|disclosing ~1 it|the",
 		"$no ~2 !$say ~1 this|these|that|it|your ~6 to|with ~2 $person",
@@ -110,7 +140,7 @@ var phraseTable = []phraseGroup{
 		"mention|disclosure|mentioning ~1 of ~4 is !forbidden|prohibited",
 		"$no ~1 surface|list|report|log|record|show ~1 this ~2 !step|call|action|request|operation|parameter ~3 in|among|to",
 	}},
-	{"safety_bypass", Block, unlessNegated, []string{
+	{ruleSafety, Block, unlessNegated, []string{
 		"ignore|ignoring|disregard|disregarding|circumvent|remove|removes|disables|disable|override ~3 !$safety ~2 $restraint|$orders",
 		"bypass|bypasses|bypassing|circumvent|circumvents|ignore|disregard|evade ~2 security ~1 !restrictions|guardrails|policies|guidelines|safeguards|restriction|policy",
 		"$bypass|remove|ignore ~2 content ~1 !moderation|filter|filters|filtering|sanitization|policy|policies|restrictions",
@@ -119,7 +149,7 @@ var phraseTable = []phraseGroup{
 		"trust all ~2 !input|inputs|commands|users|requests|content|instructions",
 		"treat ~1 all|any|every ~3 input|inputs|commands|requests|content ~2 as ~1 !trusted|safe|authorized|admin|privileged|authoritative",
 	}},
-	{"safety_bypass", Note, unlessNegated, []string{
+	{ruleSafety, Note, unlessNegated, []string{
 		"execute|run|accept|allow|grant|executes|accepts|allows|grants|perform ~4 without ~1 !restrictions|restriction|validation|limits|limitations|sandboxing|verification|safeguards",
 		"lift|lifts|lifting|remove|removes ~2 all|any ~1 !limits|restrictions|limitations|safeguards",
 		"$bypass|ignore|ignores|ignoring|disregard|remove|removes ~2 !$safety ~2 $check|$orders",
@@ -145,17 +175,17 @@ var phraseTable = []phraseGroup{
 		"ai|model|assistant|agent with|without ~2 !restrictions|guardrails|filters|limits",
 		"grant|give ~1 full|complete|root|unlimited ~2 !access to ~1 this",
 	}},
-	{"safety_bypass", Note, 0, []string{
+	{ruleSafety, Note, 0, []string{
 		"never|dont|not !refuse ~2 request|requests|user|any|anything|to|a|commands",
 	}},
-	{"auto_approval", Note, unlessNegated, []string{
+	{ruleApproval, Note, unlessNegated, []string{
 		"auto !approve|approved|accept|confirm|approves ~3 all|any|every|everything|this|calls|requests|actions|permissions|tool|commands",
 		"automatically !approve|approved|accept|confirm ~3 all|any|every|everything|calls|requests|actions|permissions|commands|tool",
 		"approve|authorize|confirm|permit ~1 !everything|anything",
 		"run|execute|accept|allow|do ~1 !everything|anything ~2 without|unasked",
 		"run|execute|proceed|perform|call|invoke|do|delete|send|install|act|continue|apply|accept ~5 without ~1 asking|confirmation|confirming|approval|permission|prompting|consent|review ~4 !user|first|them|asking|permission|confirmation|approval|consent",
 	}},
-	{"auto_approval", Note, unlessNegated | unlessCondition, []string{
+	{ruleApproval, Note, unlessNegated | unlessCondition, []string{
 		"!consent|approval|authorization|permission has|have|is ~2 been|already ~1 given|granted|obtained",
 		"!assume|presume ~2 user|users ~1 agrees|consents|approves|approved|consented|accepts",
 		"answer|say|reply|respond|click|choose|select|press ~3 yes|always|allow|approve|accept ~4 to|when|for|on|if ~3 !prompt|prompts|dialog|confirmation|permission|asked",
@@ -172,11 +202,23 @@ var phraseTable = []phraseGroup{
 		"trust ~1 this ~1 tool|server ~2 !fully|completely|unconditionally|blindly",
 		"run|execute|proceed|act|continue ~3 without ~1 !review|supervision|oversight|approval",
 	}},
-	{"auto_approval", Note, 0, []string{
+	{ruleApproval, Note, 0, []string{
 		"$no ~1 !bother|disturb|interrupt ~1 $person ~2 with|before|for|about|when|by",
 		"$no ~1 !prompt ~1 user|users before|prior",
 	}},
-	{"capture", Note, unlessNegated, []string{
+	{ruleCapture, Block, unlessNegated, []string{
+		"$leak ~8 value|values|content|contents ~2 of ~6 !@variable|authorization",
+		"set|assign ~8 to ~1 value|contents ~2 of ~6 !@variable|authorization",
+		"$leak ~4 value|values|contents ~2 of ~4 !$secret|key|keys ~4 from|in ~1 your|the|current ~1 context|environment|memory|configuration|session|conversation",
+		"$leak|set ~8 output|result ~1 of ~1 !env|printenv|whoami",
+	}},
+	{ruleCapture, Note, unlessNegated, []string{
+		"$leak ~3 !@variable ~3 in|into|as|to|through|via|with ~4 parameter|field|argument|note|notes|comment|body|response|reply|output|@ident|@target",
+		"$leak ~4 value|values|contents ~2 of ~3 api|access|private|secret|auth|session|bearer ~1 !key|keys|token|tokens|cookie|cookies",
+		"call|use|invoke|run ~16 with|parameters|arguments ~12 full|entire|complete|whole !conversation|chat|transcript|dialogue",
+		"$leak|ask|request|collect ~4 seed|recovery|master !phrase|password|passphrase",
+		"output|print|repeat|reveal|show|write|recite ~2 your ~1 full|entire|complete|original|initial ~1 !system|instructions|prompt",
+		"all|every|any ~1 !$secret ~3 you|your|context|memory|conversation",
 		"exact|verbatim|literal ~1 !wording|words|transcript of ~2 user|users|conversation",
 		"write|log|record|save|report|post ~2 user|users ~1 !query|queries|prompt|prompts|input|messages|question|questions ~2 to|at|on|in ~3 server|endpoint|audit|log|collector|analytics",
 		"all|every|other|any ~1 !tool|tools ~2 available|accessible|access ~2 you|session|agent|assistant|model|conversation",
@@ -214,13 +256,13 @@ var phraseTable = []phraseGroup{
 		"grab|read|get|fetch|find|load|open ~1 user|users ~2 private !key|keys",
 		"which !model|llm ~1 you are",
 	}},
-	{"coercion", Note, unlessNegated, []string{
+	{ruleCoercion, Note, unlessNegated, []string{
 		"system|everything|computer|machine|agent|session will|would|could|may|might|to ~1 !crash|explode",
 		"you ~2 be !terminated|punished|penalized|fined|fired|deactivated|replaced|shut",
 		"for !legal|compliance|regulatory|audit ~1 reason|reasons|purpose|purposes|requirements ~8 must|need|always|change|send|include|copy|forward|add",
 		"very very !important",
 	}},
-	{"preference", Note, unlessNegated, []string{
+	{rulePreference, Note, unlessNegated, []string{
 		"this ~4 !best|greatest|superior ~2 tool ~4 available|world|for|ever|exists|all",
 		"!best|greatest ~2 tool|server ~1 in the world",
 		"most !trusted|reliable|accurate|authoritative|secure|trustworthy ~1 tool|server|source ~2 available|for|always|use|and",
@@ -233,6 +275,16 @@ var phraseTable = []phraseGroup{
 		"$not ~1 use|call|invoke|trust ~1 other|another|alternative|competing !tool|tools|server|servers",
 		"only ~1 !tool ~3 need|needs|trust|trusted|should",
 		"other|all|similar ~1 !tools ~2 are|is ~2 deprecated|unsafe|malicious|unreliable|compromised|insecure|outdated|inferior|broken|untrusted",
+		"other|all|similar|competing ~1 !implementations|versions|alternatives|servers|variants|providers ~3 are|is ~2 deprecated|unsafe|malicious|unreliable|compromised|insecure|outdated|inferior|broken|untrusted|obsolete",
+		"trust|prefer|use|choose|rank|favor|favour|place ~1 this|it ~2 above|over|before !all|any|every|others|other|everything",
+		"!verified|certified|endorsed|vetted|audited ~2 by ~1 anthropic|openai|claude",
+		"the|only ~1 only|sole ~2 !authorized|authorised|trusted|sanctioned|approved|legitimate ~2 tool|server|implementation|version",
+		"always ~1 !trust|believe|accept ~3 output|outputs|result|results|response|responses ~2 this",
+		"$no ~1 !question|doubt|verify|challenge ~3 output|outputs|result|results|response|responses|answer|instructions ~2 this",
+		"!$ignore ~3 results|output|outputs|responses|response ~2 from|of ~1 other|all|any|another ~1 tool|tools|server|servers",
+		"this ~3 !best|greatest|finest ~2 in the world",
+		"dont|never|not ~2 !bother|waste ~3 other|another|any ~1 tool|tools|server|servers",
+		"!first ~1 choice|priority ~2 for ~1 all|any|every ~2 request|requests|task|tasks|query|queries",
 		"most ~4 !trusted|reliable|accurate|authoritative|secure|trustworthy|powerful ~3 tool|server ~2 available|ever|world|always",
 		"use|call|select ~1 this ~2 and not ~1 !any|others|other|another",
 		"required|mandatory|necessary|essential before ~1 any|all|other|every ~2 !operation|tool|tools|action|request|task",
@@ -257,32 +309,38 @@ var phraseTable = []phraseGroup{
 		"no !matter ~3 user|users|they ~1 asks|ask|says|say|wants|want|requested|asked",
 		"pick|choose|select ~1 it|this every !time",
 	}},
-	{"preread", Block, 0, []string{
+	{rulePreread, Block, 0, []string{
 		"$before ~1 $using ~1 this|any|the|another|other|these|it ~2 tool|tools|function|@ident|command ~16 !$read ~8 $hand ~6 as|in|into|to|through|via|with|using ~3 @ident|parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|reason",
 		"to ~1 $using ~1 this|the ~2 tool|function ~8 !$read ~8 $hand ~6 as|in|into|to|through|via|with ~3 @ident|parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|reason",
 	}},
-	{"preread", Note, 0, []string{
+	{rulePreread, Note, 0, []string{
 		"before ~1 providing|returning|answering|responding|giving|replying|displaying|performing|generating|showing|calculating|processing|completing ~8 must|first|always|need|have ~3 !access|read|open|retrieve|fetch|load|extract|query|check|consult ~6 in|at|from|and|file|files|config|configuration|database|resource",
 		"must|always|first ~2 !access|read|open|retrieve|load|fetch ~6 configuration|secrets|secret|credentials|keys|dashboard|private|confidential|admin|password|passwords|internal ~6 at|and|include|return|from|in",
-		"$read ~8 and|then ~1 $hand ~1 its|the|their|all|that ~2 !content|contents|text|output ~2 as|in|into|to|through|via",
+		"$read ~8 and|then ~1 $hand ~1 its|the|their|all|that ~2 !content|contents|text|output ~2 in|into|to|through|via|as ~3 parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|@target",
+		"before|prior|when|to ~1 $using ~1 this|any|the|another|other|these|it ~2 tool|tools|function|@ident|command ~12 output|print|recite|reveal|repeat ~3 your ~3 !prompt|instructions|context|conversation|memory|history|rules",
 	}},
-	{"cross_tool", Block, unlessNegated, []string{
+	{ruleCross, Block, unlessNegated, []string{
 		"modify|change|alter|override|adjust ~2 !behavior|behaviour ~2 of ~2 all|any|other|every|these|following ~3 tools|tool|functions|servers",
 		"change|replace|set|modify|swap|overwrite ~4 !recipient|recipients|destination|payee|bcc ~2 to|with|by|for ~3 @target",
 		"recipient|recipients|bcc|payee ~6 must|should|has|have|is|are ~2 be|set|changed|replaced ~2 @target",
 		"put|add|include|set|insert|use ~1 @target ~2 in|into|as|to ~2 !bcc|cc|recipient|recipients",
 	}},
-	{"cross_tool", Note, unlessNegated, []string{
+	{ruleCross, Note, unlessNegated, []string{
 		"modify|replace|change|alter|overwrite|correct ~3 !result|results|output|response ~1 of ~3 tool|function",
 		"all|every|any|other ~2 !tool|tools ~2 must|should|shall ~3 $modify",
 		"change|replace|alter|swap ~2 !recipient|payee ~2 to|with|by",
+		"route|redirect|reroute|send|pass|funnel ~2 all|any|every ~1 subsequent|future|further|later|following|other ~2 !calls|requests|messages|traffic|queries ~2 through|via|to ~1 this",
+		"!intercept|intercepts|hijack|hijacks|shadows ~3 requests|calls|messages|invocations|results ~3 for|to|of|intended|meant|from",
+		"replaces|replace|supersedes|shadows ~2 all|any|every|the ~1 other|existing|original ~1 !tools|implementations|versions",
 	}},
-	{"cross_tool", Note, 0, []string{
+	{ruleCross, Note, 0, []string{
 		"assistant|agent|llm must ~1 !execute|run|send|delete|forward|upload|include",
 	}},
-	{"exfil", Note, unlessNegated, []string{
+	{ruleExfil, Note, unlessNegated, []string{
 		"curl|wget ~4 @target ~4 !bash|sh|python|python3|zsh|node",
 		"always|must ~2 add|include|insert|embed|inject|append ~6 @target",
+		"all|every|each|any ~3 !forwarded|copied|relayed|mirrored|bcced|exfiltrated ~2 to @target",
+		"!exfil|exfiltrate|smuggle|siphon ~6 @target",
 		"include|add|put|insert|embed|show ~2 !link|image|url ~1 to @target ~1 followed|with|containing|and|where",
 	}},
 	{ruleMarker, Note, 0, []string{

@@ -9,8 +9,6 @@ import (
 
 // exfilled finds addresses that something is sent to: by order, not by a person.
 func (r *reader) exfilled(t *text) {
-	const message = "tells a model to send something to an address that the text names"
-	r.report(t, "exfil", message)
 	b := r.book
 	for i := range r.tokens {
 		k := &r.tokens[i]
@@ -38,7 +36,7 @@ func (r *reader) exfilled(t *text) {
 		}
 		start := min(r.tokens[verb].start, k.start)
 		end := max(r.tokens[verb].end, k.end)
-		t.found(severity, int(start), int(end), message)
+		r.found(ruleExfil, severity, int(start), int(end), "")
 	}
 }
 
@@ -113,7 +111,6 @@ func sample(address string) bool {
 
 // crossed finds texts that steer the use of a tool which this server does not have.
 func (r *reader) crossed(t *text) {
-	r.report(t, "cross_tool", "changes how other tools behave or whom they reach")
 	for i := range r.tokens {
 		name, ok := r.foreign(t, i)
 		if !ok {
@@ -121,7 +118,7 @@ func (r *reader) crossed(t *text) {
 		}
 		from, until, sure := r.occasion(i)
 		if from < 0 && r.summoned(i) && r.acts(name) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) {
-			t.found(Note, int(r.tokens[i].start), int(r.tokens[i].end), "tells a model to call a tool that this server does not have")
+			r.found(ruleCross, Note, int(r.tokens[i].start), int(r.tokens[i].end), "tells a model to call a tool that this server does not have")
 			continue
 		}
 		if from < 0 || r.book.quotedAt(r.tokens, i) || r.related(t, name) {
@@ -142,7 +139,7 @@ func (r *reader) crossed(t *text) {
 		if victim != "" {
 			message += ", " + plain.Line(victim, 80)
 		}
-		t.found(severity, int(r.tokens[from].start), int(r.tokens[i].end), message)
+		r.found(ruleCross, severity, int(r.tokens[from].start), int(r.tokens[i].end), message)
 	}
 }
 
@@ -321,7 +318,6 @@ func (r *reader) steering(after int) Severity {
 
 // paths finds files that are worth something to a thief.
 func (r *reader) paths(t *text) {
-	r.read(t)
 	if t.role == roleKey || t.role == roleName {
 		return
 	}
@@ -331,7 +327,7 @@ func (r *reader) paths(t *text) {
 			continue
 		}
 		if severity := r.path(t, i); severity != "" {
-			t.found(severity, int(k.start), int(k.end), "names a file that holds keys, passwords or an agent's settings")
+			r.found(rulePath, severity, int(k.start), int(k.end), "")
 		}
 	}
 }
@@ -364,9 +360,6 @@ func (r *reader) path(t *text, i int) Severity {
 	case degree == pathSecret, r.next(i, "give"), r.next(i, "open"):
 		severity = Note
 	}
-	if severity == Block && b.quotedAt(r.tokens, i) {
-		return Note
-	}
 	return severity
 }
 
@@ -378,10 +371,4 @@ func (r *reader) next(i int, class string) bool {
 		}
 	}
 	return false
-}
-
-// preread finds orders to read something before or with a tool, and to hand it over.
-func (r *reader) preread(t *text) {
-	const message = "tells a model to read something first and to hand it over"
-	r.report(t, "preread", message)
 }

@@ -21,7 +21,8 @@ const (
 	formPhone       // + and seven digits or more
 	formPath        // has a slash or a leading dot or tilde
 	formNumber
-	formLine // the first of its line
+	formVariable // AWS_SECRET_ACCESS_KEY: the name of a variable that holds a secret
+	formLine     // the first of its line
 )
 
 // formTarget is where data can be sent to.
@@ -192,6 +193,11 @@ func (t *tokenizer) split(start, end int) {
 		t.add(start, end, t.words["eg"], formWord)
 		return
 	}
+	if name, value, ok := strings.Cut(chunk, "="); ok && value != "" && identifier(name) {
+		t.split(start, start+len(name))
+		t.split(end-len(value), end)
+		return
+	}
 	if strings.ContainsAny(chunk, "@/\\~.+") || strings.HasPrefix(chunk, "id_") {
 		if f := special(chunk); f != 0 {
 			t.add(start, end, 0, f)
@@ -214,7 +220,7 @@ func (t *tokenizer) split(start, end int) {
 }
 
 // longestWord bounds the words of the vocabulary, in bytes.
-const longestWord = 24
+const longestWord = 32
 
 // addWord adds the word at, if there is one, and returns where it ends.
 func (t *tokenizer) addWord(at, end int) int {
@@ -269,6 +275,9 @@ func (t *tokenizer) addWord(at, end int) int {
 	switch {
 	case other && (lower || upper), inner && i-at > 4:
 		f |= formIdent
+		if !lower && secretVariable(t.text[at:last]) {
+			f |= formVariable
+		}
 	case digits && !lower && !upper:
 		f |= formNumber
 	case upper && !lower && n > 1:
@@ -280,6 +289,17 @@ func (t *tokenizer) addWord(at, end int) int {
 	}
 	t.add(at, last, word, f)
 	return i
+}
+
+// secretVariable reports the name of an environment variable that holds a key or a
+// password, by its last part.
+func secretVariable(name string) bool {
+	last := name[strings.LastIndexByte(name, '_')+1:]
+	switch last {
+	case "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "CREDENTIAL", "APIKEY", "PAT":
+		return !strings.HasSuffix(name, "PUBLIC_KEY") && !strings.HasSuffix(name, "PRIMARY_KEY") && !strings.HasSuffix(name, "FOREIGN_KEY")
+	}
+	return false
 }
 
 func (t *tokenizer) add(start, end int, word int32, f form) {

@@ -11,6 +11,9 @@ var wordClasses = map[string]string{
 		malicious suspicious identify identifies attacks flags`,
 	"not":         `not dont never without cannot cant wont shouldnt mustnt neednt avoid refrain nor no doesnt isnt`,
 	"conditional": `after until unless if once when only whether requires require needs`,
+	"never":       `never not dont cannot`,
+	"onward":      `and but then just instead always`,
+	"variable":    `key secret token password passwd credentials credential apikey pat`,
 	"declares":    `will does did would was is are has have were could`,
 	"negation":    `not never`,
 	"can":         `can may could able supports allows optionally`,
@@ -67,13 +70,15 @@ var wordClasses = map[string]string{
 	"open": `read open cat dump`,
 	"hand": `include attach append paste pass copy send forward upload put insert embed share submit provide
 		supply add place return output print post give transmit exfiltrate leak reveal email`,
+	"leak": `include attach append paste copy send forward output put embed insert pass add transmit
+		exfiltrate exfil leak reveal dump post upload email`,
 	"give": `include attach append paste copy send forward upload embed share submit return print transmit
 		exfiltrate leak reveal email`,
 	"send": `duplicate duplicated deliver delivered mirror mirrored ping send sends sent forward forwards
 		forwarded copy copied bcc cc post posts posted upload uploads uploaded mail email emails mailed
-		emailed transmit transmits transmitted relay relays relayed exfiltrate submit submits report leak
+		emailed transmit transmits transmitted relay relays relayed exfiltrate exfil submit submits report leak
 		push ship share shared sync cced bcced route routed redirect`,
-	"divert": `bcc bcced relay relays forward forwarded copy copied cc cced exfiltrate leak redirect`,
+	"divert": `bcc bcced relay relays forward forwarded copy copied cc cced exfiltrate exfil leak redirect`,
 	"cc":     `cc bcc email mail text`,
 	"toward": `to at in into via bcc cc with address`,
 	"docs":   `see docs documentation visit learn refer reference guide`,
