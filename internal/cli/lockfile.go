@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -50,27 +51,73 @@ func (o *lockfileOptions) rename(g *given, sel *selection) error {
 type lockfile struct {
 	*baseline.Lockfile
 	exists bool
-	data   []byte
+	// sections are those of the file, in the order of the baselines.
+	sections func() []section
+}
+
+func newLockfile(l *baseline.Lockfile, data []byte) *lockfile {
+	return &lockfile{Lockfile: l, exists: true, sections: sync.OnceValue(func() []section { return sectionsOf(data) })}
 }
 
 // read reads the lockfile. One that does not exist, or is empty, has no baselines.
 func (o *lockfileOptions) read(a *app) (*lockfile, error) {
 	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &lockfile{Lockfile: &baseline.Lockfile{}}, nil
+		l := newLockfile(&baseline.Lockfile{}, nil)
+		l.exists = false
+		return l, nil
 	}
 	if err != nil {
 		return nil, explainFile(o.lockfile, err)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return &lockfile{Lockfile: &baseline.Lockfile{}, exists: true}, nil
+		return newLockfile(&baseline.Lockfile{}, nil), nil
 	}
 	l, err := baseline.Read(data)
 	if err != nil {
 		return nil, hinted(fmt.Errorf("%s: %w", plain.Line(o.lockfile, maxShown), err),
 			"if it was damaged, take the last good one from version control; --lockfile names another")
 	}
-	return &lockfile{Lockfile: l, exists: true, data: data}, nil
+	return newLockfile(l, data), nil
+}
+
+// section is where a baseline stands in the file.
+type section struct {
+	line    int
+	digests map[string]int // the lines of items, by their digests
+}
+
+// sectionsOf finds baselines where [baseline.Lockfile.Encode] begins them.
+func sectionsOf(data []byte) []section {
+	var out []section
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if bytes.HasPrefix(line, []byte("- ")) {
+			out = append(out, section{n, map[string]int{}})
+		}
+		// A definition, which the server wrote, is indented further.
+		digest, ok := bytes.CutPrefix(line[min(len(line), 4):], []byte("digest: "))
+		if ok && len(out) > 0 {
+			out[len(out)-1].digests[string(bytes.TrimSpace(digest))] = n
+		}
+	}
+	return out
+}
+
+// line returns the line of an item of b, as it is approved; where it is not, the one
+// on which b begins, or 1 in a file that is written in another way.
+func (l *lockfile) line(b *baseline.Baseline, kind surface.Kind, name string) int {
+	sections, at := l.sections(), slices.Index(l.Baselines, b)
+	if at < 0 || len(sections) != len(l.Baselines) {
+		return 1
+	}
+	for _, item := range b.Surface.Of(kind) {
+		if n := sections[at].digests[item.Digests.Raw.String()]; item.Name == name && n > 0 {
+			return n
+		}
+	}
+	return sections[at].line
 }
 
 // beside says which tools the servers have that are approved beside t. Agents see

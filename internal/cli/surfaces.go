@@ -24,8 +24,10 @@ type exhibit struct {
 	// source says where it comes from; file is that place if it is a file.
 	source, file string
 	surface      *surface.Surface
-	// baseline is what the surface was taken from, or nil.
+	// baseline is what the surface was taken from, or nil, and line says on which
+	// line of the file an item is.
 	baseline *baseline.Baseline
+	line     func(surface.Kind, string) int
 	// target is the server to list for it; nil when surface is there already.
 	target *target.Target
 	report *probe.Report
@@ -56,8 +58,12 @@ func (a *app) readExhibits(path string) ([]*exhibit, error) {
 			return nil, fmt.Errorf("%s: %w", shownPath, err)
 		}
 		var out []*exhibit
+		whole := newLockfile(l, data)
 		for _, b := range l.Baselines {
-			out = append(out, &exhibit{source: shownPath + "#" + b.Name, file: path, surface: b.Surface, baseline: b})
+			out = append(out, &exhibit{
+				source: shownPath + "#" + b.Name, file: path, surface: b.Surface, baseline: b,
+				line: func(k surface.Kind, item string) int { return whole.line(b, k, item) },
+			})
 		}
 		return out, nil
 	}
@@ -156,7 +162,7 @@ func (e *exhibit) list(ctx context.Context, p probe.Options) {
 
 // verification is e as it is shown, without a result where there is a surface.
 func (e *exhibit) verification() *render.Verification {
-	v := &render.Verification{Source: e.source, File: e.file}
+	v := &render.Verification{Source: e.source, File: e.file, Line: e.line}
 	if e.surface == nil {
 		v.Result = *unlisted(e.report, nil)
 	}

@@ -129,11 +129,13 @@ func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identi
 		return v
 	}
 	o := observe(ctx, t, b, policy, l.beside(t).rules(), p)
-	if o.seen == nil || len(others) == 0 {
-		return o.verification()
+	var other *identity
+	var report *probe.Report
+	if o.seen != nil {
+		other, report = o.unmask(ctx, others, policy, p)
 	}
-	other, report := o.unmask(ctx, others, policy, p)
 	v := o.verification()
+	v.Line = func(k surface.Kind, item string) int { return l.line(b, k, item) }
 	if other != nil {
 		v.Because(report)
 		v.Message = "as " + other.name + ": " + v.Message

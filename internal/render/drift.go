@@ -39,6 +39,9 @@ type Verification struct {
 	// File is the file that has, or is to have, what was compared with, for
 	// programs that show results beside it. Empty: there is none.
 	File string
+	// Line returns the line of File that an item is on, counted from 1. Nil: nobody
+	// knows.
+	Line func(kind surface.Kind, item string) int
 }
 
 // label is who it is about, safe to show.

@@ -81,7 +81,7 @@ func changeCase(r *row, suite string) junitCase {
 	}
 	body := plain.Text(text.String(), 20*maxLine)
 	if r.effect == surface.Fail {
-		c.Failure = &junitProblem{Type: event, Message: line(r.what(4 * screenColumns, true)), Text: body}
+		c.Failure = &junitProblem{Type: event, Message: line(r.what(4*screenColumns, true)), Text: body}
 	} else {
 		c.Output = body
 	}

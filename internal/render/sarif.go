@@ -215,6 +215,9 @@ func (w *sarifWriter) add(v *Verification, r sarifResult, kind surface.Kind, ite
 	at := sarifLocation{Logical: []sarifLogical{{Name: logical, Qualified: v.label() + " " + where, Kind: "member"}}}
 	if v.File != "" {
 		at.Physical = &sarifPhysical{sarifArtifact{fileURI(v.File)}, sarifRegion{1}}
+		if v.Line != nil {
+			at.Physical.Region.StartLine = max(1, v.Line(kind, item))
+		}
 	}
 	r.Locations = []sarifLocation{at}
 	w.results = append(w.results, r)
