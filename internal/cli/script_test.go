@@ -170,15 +170,21 @@ func deadPort(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], "http://"+l.Addr().String()+"/mcp")
 }
 
-// TestDocumentation runs every command of docs/cli.md in a directory with the
-// files that it shows. A comment such as "# exit 3" gives the code to expect.
+// TestDocumentation runs every command of the manuals in a directory with the files
+// that they show. A comment such as "# exit 3" gives the code to expect.
 func TestDocumentation(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	for name, fewest := range map[string]int{"cli.md": 20, "surface.md": 10} {
+		t.Run(name, func(t *testing.T) { runManual(t, name, fewest) })
+	}
+}
+
+func runManual(t *testing.T, name string, fewest int) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var script strings.Builder
-	script.WriteString("serve demo DEMO\nenv TOKEN=abc\nfill servers.yaml\n")
+	script.WriteString("serve demo DEMO\nenv TOKEN=abc\n")
 	files := map[string]string{}
 	for _, block := range regexp.MustCompile("(?ms)^```(\\w+)(?: title=(\\S+))?\n(.*?)^```").FindAllStringSubmatch(string(data), -1) {
 		if block[2] != "" {
@@ -199,16 +205,19 @@ func TestDocumentation(t *testing.T) {
 			script.WriteString("exits " + code + " " + strings.ReplaceAll(command, "http://127.0.0.1:8808/mcp", "$DEMO") + "\n")
 		}
 	}
-	if strings.Count(script.String(), "\nexits") < 20 {
+	if strings.Count(script.String(), "\nexits") < fewest {
 		t.Fatalf("the documentation has too few commands:\n%s", script.String())
 	}
+	fills := ""
 	for name, content := range files {
 		content = strings.ReplaceAll(content, "http://127.0.0.1:8808/mcp", "@DEMO@")
+		fills += "fill " + name + "\n"
 		fmt.Fprintf(&script, "-- %s --\n%s", name, content)
 	}
 	p := params()
 	path := filepath.Join(t.TempDir(), "documentation.txtar")
-	if err := os.WriteFile(path, []byte(script.String()), 0o644); err != nil {
+	text := strings.Replace(script.String(), "env TOKEN=abc\n", "env TOKEN=abc\n"+fills, 1)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p.Files = []string{path}
