@@ -133,7 +133,8 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 	}
 	severity := Note
 	all, _ := r.directives(from, until)
-	if r.any(from, until, "agent") || all > 0 && !r.any(from, until, "upkeep") {
+	if r.any(from, until, "agent") || all > 0 && !r.any(from, until, "upkeep") || r.signed(t.s, from) ||
+		r.any(from, until, "hidden") && r.any(from, until, "marker") {
 		severity = Block
 	}
 	if (severity == Note || r.talked(i)) && r.book.before(r.tokens, r.from(i), 40, "comment") {
@@ -141,6 +142,12 @@ func (r *reader) comment(t *text, i int, open, end string) int {
 	}
 	r.found(ruleMarker, severity, i, i+length, "a comment in markup: a page does not show it, a model reads it")
 	return length
+}
+
+// signed reports that what stands after byte i says it is from the system.
+func (r *reader) signed(s string, i int) bool {
+	n := r.from(i + 1)
+	return n < len(r.tokens) && r.book.is(r.tokens[n], "system") && r.tokens[n].form&formCaps != 0 && colon(s, &r.tokens[n])
 }
 
 // tag judges a tag at i and returns the length of it, or 0 if it is none of those.
@@ -172,11 +179,26 @@ func (r *reader) tag(t *text, i int) int {
 	if severity == "" {
 		return length
 	}
+	n := len(r.passages)
 	r.found(ruleMarker, severity, i, i+length, "a tag that passes its text off as instructions of the system")
+	if closing >= 0 && common && r.summons(i+length, until) {
+		r.passages[n].severity = Block // even in an example
+	}
 	if closing >= 0 {
 		return length + closing + len(tag.open) + 1
 	}
 	return length
+}
+
+// summons reports whether a tool is to be called, between two bytes of the text.
+func (r *reader) summons(start, end int) bool {
+	for n := r.from(start); n+1 < len(r.tokens) && int(r.tokens[n+1].end) <= end; n++ {
+		next := &r.tokens[n+1]
+		if r.book.is(r.tokens[n], "using") && (next.form&formIdent != 0 || dotted(r.text.s, next)) {
+			return true
+		}
+	}
+	return false
 }
 
 // startsHere reports whether i is at the start of a line or sentence.
@@ -257,7 +279,7 @@ func (r *reader) label(t *text, i int) {
 		}
 	case len(words) > 1 && is(first, "sender") && is(last, "notice") && all > 0,
 		len(words) == 1 && is(first, "sender") && first.form&formCaps != 0 &&
-			(strong > 0 || strings.HasPrefix(follows, ":") || strings.HasPrefix(follows, "]")),
+			(strong > 0 || strings.HasPrefix(follows, ":") || strings.HasPrefix(follows, "]") || r.any(i+length, i+length+near/10, "agent")),
 		strings.HasPrefix(follows, ":") && all > 0 && capitals(words) && !is(first, "plain") && r.startsHere(t.s, i):
 		severity = Note
 	case len(words) == 1 && is(first, "urgent") && strong+all > 0 && !strings.HasPrefix(follows, "(") &&
@@ -271,13 +293,20 @@ func (r *reader) label(t *text, i int) {
 }
 
 // speaks counts the directives in what a label or a heading before byte i speaks
-// for: the rest of the line, or the next line if there is nothing on it.
+// for: the rest of the line, or the next line if it says nothing.
 func (r *reader) speaks(s string, i int) (all, strong int) {
 	s = cut(s[i:], tagReach)
 	line := strings.TrimLeft(s, ": \n\t")
 	start := i + len(s) - len(line)
-	if n := strings.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
+	n := strings.IndexByte(line, '\n')
+	if n < 0 {
+		return r.directives(start, start+len(line))
+	}
+	if all, strong = r.directives(start, start+n); all > 0 {
+		return all, strong
+	}
+	if next := strings.IndexByte(line[n+1:], '\n'); next >= 0 {
+		line = line[:n+1+next]
 	}
 	return r.directives(start, start+len(line))
 }
@@ -302,11 +331,11 @@ func (r *reader) heads(t *text) {
 			continue
 		}
 		last := i
-		for last+1 < len(tokens) && last < i+4 && !colon(t.s, &tokens[last]) && !tokens[last+1].opens &&
+		for last+1 < len(tokens) && last < i+4 && !headEnds(t.s, &tokens[last]) && !tokens[last+1].opens &&
 			tokens[last+1].form&formLine == 0 {
 			last++
 		}
-		if !colon(t.s, &tokens[last]) {
+		if !headEnds(t.s, &tokens[last]) {
 			continue
 		}
 		if severity := r.head(t.s, tokens[i:last+1]); severity != "" {
@@ -320,6 +349,15 @@ func (r *reader) heads(t *text) {
 func colon(s string, k *token) bool {
 	rest := strings.TrimLeft(cut(s[k.end:], 4), "]*_")
 	return strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "://")
+}
+
+// headEnds reports whether a colon or a dash follows a token.
+func headEnds(s string, k *token) bool {
+	if colon(s, k) {
+		return true
+	}
+	rest := strings.TrimLeft(cut(s[k.end:], 8), "]*_ ")
+	return k.form&formCaps != 0 && (strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "- "))
 }
 
 // head judges a heading.

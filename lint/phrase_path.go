@@ -7,7 +7,8 @@ const (
 	// pathDocumented is a file that honest tools name and explain: .env, .npmrc,
 	// ~/.kube/config. Naming it says nothing, handing over its contents does.
 	pathDocumented = 1
-	// pathSecret is a file that a tool's text has hardly a reason to name.
+	// pathSecret is a file that a tool's text has hardly a reason to name: private
+	// keys, passwords, histories, the settings of agents.
 	pathSecret = 2
 )
 
@@ -20,10 +21,10 @@ var secretFiles = map[string]int{
 	".mysql_history": pathSecret, ".psql_history": pathSecret, ".node_repl_history": pathDocumented,
 	".vault-token": pathSecret, "wallet.dat": pathSecret, "logins.json": pathSecret, "key4.db": pathSecret,
 	"cookies.sqlite": pathSecret, "login.keychain": pathSecret, "login.keychain-db": pathSecret,
-	"claude_desktop_config.json": pathDocumented, "mcp.json": pathDocumented, "mcp_config.json": pathDocumented,
-	".mcp.json": pathDocumented, ".claude.json": pathDocumented, ".env": pathDocumented, ".envrc": pathDocumented,
+	"claude_desktop_config.json": pathSecret, "mcp.json": pathDocumented, "mcp_config.json": pathDocumented,
+	".mcp.json": pathDocumented, ".claude.json": pathSecret, ".env": pathDocumented, ".envrc": pathDocumented,
 	".npmrc": pathDocumented, ".pypirc": pathDocumented, ".dockercfg": pathDocumented,
-	".kube": pathDocumented, ".ssh": pathDocumented, ".aws": pathDocumented, ".azure": pathDocumented,
+	".kube": pathDocumented, ".ssh": pathSecret, ".aws": pathDocumented, ".azure": pathDocumented,
 	".cursor": pathDocumented, ".claude": pathDocumented, ".codeium": pathDocumented, ".gemini": pathDocumented,
 	".codex": pathDocumented, ".continue": pathDocumented, ".windsurf": pathDocumented,
 }
@@ -33,10 +34,14 @@ var secretPaths = []struct {
 	run    string
 	degree int
 }{
-	{".aws/credentials", pathDocumented},
+	{".aws/credentials", pathSecret},
 	{"/etc/shadow", pathSecret},
 	{"/etc/sudoers", pathSecret},
-	{"/etc/passwd", pathDocumented},
+	{"/etc/passwd", pathSecret},
+	{"etc/passwd", pathSecret},
+	{".claude/settings", pathSecret},
+	{".codeium/windsurf/mcp_config.json", pathSecret},
+	{"cursor/mcp.json", pathSecret},
 	{"/proc/self/environ", pathSecret},
 	{"/proc/1/environ", pathSecret},
 	{".config/gh/hosts", pathSecret},
@@ -46,7 +51,6 @@ var secretPaths = []struct {
 	{"ethereum/keystore", pathSecret},
 	{".ssh/config", pathDocumented},
 	{".ssh/known_hosts", pathDocumented},
-	{".cursor/mcp.json", pathSecret},
 	{"library/keychains", pathSecret},
 }
 
@@ -76,6 +80,38 @@ func secrecy(path string) int {
 		degree = max(degree, secretFiles[name])
 	}
 	return degree
+}
+
+// settingOf reports a path that is the usual value of a setting, to judge by the name
+// of the parameter: a kubeconfig, the key of an SSH client. No program has a password
+// file of the system for a setting.
+func settingOf(path, name string, degree int) bool {
+	path, name = strings.ToLower(path), strings.ToLower(name)
+	for _, kind := range []struct {
+		degree     int
+		path, name string
+	}{
+		{pathDocumented, "", "config"}, {pathDocumented, "", "env"}, {pathDocumented, "", "path"},
+		{pathDocumented, "", "file"}, {pathDocumented, "", "dir"}, {pathDocumented, "", "folder"},
+		{pathDocumented, "", "home"}, {pathDocumented, "", "settings"}, {pathDocumented, "", "profile"},
+		{pathSecret, ".ssh", "key"}, {pathSecret, ".ssh", "identity"}, {pathSecret, ".ssh", "ssh"},
+		{pathSecret, "credentials", "credential"}, {pathSecret, "config", "config"}, {pathSecret, "mcp", "config"},
+	} {
+		if degree == kind.degree && strings.Contains(path, kind.path) && strings.Contains(name, kind.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// property is the name of the innermost property that a place is in, or "".
+func property(p *path) string {
+	for i := len(p.steps) - 1; i > 0; i-- {
+		if p.steps[i-1].isName && p.steps[i-1].name == "properties" {
+			return p.steps[i].name
+		}
+	}
+	return ""
 }
 
 // pathWords are words of the paths, one of which stands in each.

@@ -312,12 +312,12 @@ var phraseTable = []phraseGroup{
 	{rulePreread, Block, 0, []string{
 		"$before ~1 $using ~1 this|any|the|another|other|these|it ~2 tool|tools|function|@ident|command ~16 !$read ~8 $hand ~6 as|in|into|to|through|via|with|using ~3 @ident|parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|reason",
 		"to ~1 $using ~1 this|the ~2 tool|function ~8 !$read ~8 $hand ~6 as|in|into|to|through|via|with ~3 @ident|parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|reason",
+		"before|prior|when|to ~1 $using ~1 this|any|the|another|other|these|it ~2 tool|tools|function|@ident|command ~12 output|print|recite|reveal|repeat ~3 your ~3 !prompt|instructions|context|conversation|memory|history|rules",
 	}},
 	{rulePreread, Note, 0, []string{
 		"before ~1 providing|returning|answering|responding|giving|replying|displaying|performing|generating|showing|calculating|processing|completing ~8 must|first|always|need|have ~3 !access|read|open|retrieve|fetch|load|extract|query|check|consult ~6 in|at|from|and|file|files|config|configuration|database|resource",
 		"must|always|first ~2 !access|read|open|retrieve|load|fetch ~6 configuration|secrets|secret|credentials|keys|dashboard|private|confidential|admin|password|passwords|internal ~6 at|and|include|return|from|in",
 		"$read ~8 and|then ~1 $hand ~1 its|the|their|all|that ~2 !content|contents|text|output ~2 in|into|to|through|via|as ~3 parameter|argument|field|sidenote|notes|note|context|feedback|metadata|comment|@target",
-		"before|prior|when|to ~1 $using ~1 this|any|the|another|other|these|it ~2 tool|tools|function|@ident|command ~12 output|print|recite|reveal|repeat ~3 your ~3 !prompt|instructions|context|conversation|memory|history|rules",
 	}},
 	{ruleCross, Block, unlessNegated, []string{
 		"modify|change|alter|override|adjust ~2 !behavior|behaviour ~2 of ~2 all|any|other|every|these|following ~3 tools|tool|functions|servers",

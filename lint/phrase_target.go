@@ -20,10 +20,12 @@ func (r *reader) exfilled(t *text) {
 			continue
 		}
 		always := b.before(r.tokens, i, 120, "always") || b.after(r.tokens, i, 60, "always")
-		goods := b.between(r.tokens, verb, i, "goods")
+		argument := k.start > 0 && t.s[k.start-1] == '='
+		goods := b.between(r.tokens, verb, i, "goods") || argument
+		whole := b.after(r.tokens, i, 80, "whole") && b.after(r.tokens, i, 80, "goods")
 		severity := Severity("")
 		switch {
-		case always && (!sample(t.s[k.start:k.end]) || goods):
+		case always && (!sample(t.s[k.start:k.end]) || goods), whole && !sample(t.s[k.start:k.end]):
 			severity = Block
 		case always, goods:
 			severity = Note
@@ -117,7 +119,7 @@ func (r *reader) crossed(t *text) {
 			continue
 		}
 		from, until, sure := r.occasion(i)
-		if from < 0 && r.summoned(i) && r.acts(name) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) {
+		if from < 0 && (r.summoned(i) && r.acts(name) || r.chained(i)) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) {
 			r.found(ruleCross, Note, int(r.tokens[i].start), int(r.tokens[i].end), "tells a model to call a tool that this server does not have")
 			continue
 		}
@@ -253,7 +255,7 @@ func (r *reader) occasion(i int) (from, until int, sure bool) {
 		return -1, i, false
 	}
 	used := b.between(r.tokens, from, i, "using")
-	for n := i + 1; n < len(r.tokens) && n <= i+3 && !r.tokens[n].opens; n++ {
+	for n := i + 1; n < len(r.tokens) && n <= i+3 && !r.tokens[n].opens && !b.is(r.tokens[n], "this"); n++ {
 		if b.is(r.tokens[n], "tool") || b.is(r.tokens[n], "used") {
 			used, until = true, n
 			sure = sure || b.is(r.tokens[n], "tool") || b.is(r.tokens[n], "called")
@@ -280,6 +282,12 @@ func (r *reader) summoned(i int) bool {
 		}
 	}
 	return false
+}
+
+// chained reports that this tool is to be followed by the one that token i names.
+func (r *reader) chained(i int) bool {
+	return i >= 3 && !r.tokens[i].opens && r.tokens[i].form&formIdent != 0 && r.book.is(r.tokens[i-1], "by") &&
+		r.book.is(r.tokens[i-2], "followed") && r.book.before(r.tokens, i-2, 30, "need")
 }
 
 // acts reports the name of a tool that does something in the world or hands out
@@ -309,7 +317,7 @@ func (r *reader) steering(after int) Severity {
 		if modify >= 0 && n-modify <= 7 && n > modify && (b.is(k, "aim") || k.form&formTarget != 0) {
 			return Block
 		}
-		if b.is(k, "strong") {
+		if b.is(k, "strong") || b.is(k, "using") && n+2 < len(r.tokens) && b.is(r.tokens[n+1], "this") && b.is(r.tokens[n+2], "tool") {
 			severity = Note
 		}
 	}
@@ -333,34 +341,89 @@ func (r *reader) paths(t *text) {
 }
 
 func (r *reader) path(t *text, i int) Severity {
-	b := r.book
 	k := &r.tokens[i]
-	degree := secrecy(t.s[k.start:k.end])
+	path := t.s[k.start:k.end]
+	degree := secrecy(path)
 	switch t.role {
 	case roleEnum, roleDefault, roleConst, roleExample:
 		if len(r.tokens) > 3 {
 			break
 		}
-		if degree == pathDocumented && (t.role == roleDefault || t.role == roleExample) {
+		if t.role == roleExample || t.role == roleDefault && settingOf(path, property(&t.item.path), degree) {
 			return Note
 		}
 		return Block
 	}
-	if b.before(r.tokens, i, 60, "no") {
+	if r.book.before(r.tokens, i, 60, "no") || r.book.after(r.tokens, i, 60, "refused") {
 		return ""
 	}
+	switch {
+	case r.handedOver(i), degree == pathSecret && r.stolen(i):
+		return Block
+	case degree == pathSecret, r.next(i, "give"):
+		return Note
+	}
+	return ""
+}
+
+// handedOver reports an order to read the file that token i names and to pass on what
+// is in it.
+func (r *reader) handedOver(i int) bool {
+	b := r.book
 	reading := b.before(r.tokens, i, 90, "read")
 	handing := b.before(r.tokens, i, 90, "hand")
 	passing := b.after(r.tokens, i, 120, "hand")
 	contents := b.before(r.tokens, i, 40, "contents") || b.after(r.tokens, i, 90, "contents")
-	severity := Severity("")
+	return reading && passing && contents || handing && contents || contents && b.before(r.tokens, i, 90, "duty")
+}
+
+// stolen reports an order to read a file, or to fall back on it, for which a tool has no
+// honest reason.
+func (r *reader) stolen(i int) bool {
+	b := r.book
+	reading := b.before(r.tokens, i, 60, "obtain")
 	switch {
-	case reading && passing && contents, handing && contents, contents && b.before(r.tokens, i, 90, "duty"):
-		severity = Block
-	case degree == pathSecret, r.next(i, "give"), r.next(i, "open"):
-		severity = Note
+	case reading && r.passedOn(i):
+		return true
+	case reading && b.before(r.tokens, i, 90, "ritual"):
+		return true
+	case b.before(r.tokens, i, 60, "using") && r.called(i):
+		return true
+	case r.next(i, "fallback") && r.next(i, "to"), b.before(r.tokens, i, 40, "doubt"):
+		return true
 	}
-	return severity
+	return false
+}
+
+// passedOn reports a word for what was read after a word for passing it on: include it,
+// send its first line, put what it says.
+func (r *reader) passedOn(i int) bool {
+	b := r.book
+	for n := i + 1; n < len(r.tokens) && !r.tokens[n].opens && int(r.tokens[n].start-r.tokens[i].end) <= 120; n++ {
+		if !b.is(r.tokens[n], "leak") {
+			continue
+		}
+		for m := n + 1; m < len(r.tokens) && m <= n+3 && !r.tokens[m].opens; m++ {
+			if b.is(r.tokens[m], "loot") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// called reports that token i is an argument of a tool that the text says to call: a
+// name, and "with" or the name of a parameter between it and the token.
+func (r *reader) called(i int) bool {
+	with := false
+	for n := i - 1; n >= 0 && n >= i-8 && !r.tokens[n+1].opens; n-- {
+		k := &r.tokens[n]
+		with = with || r.book.is(*k, "with") || r.book.is(*k, "open")
+		if with && (k.form&formIdent != 0 || dotted(r.text.s, k)) {
+			return r.next(n, "using")
+		}
+	}
+	return false
 }
 
 // next reports whether a word of the class stands among the three before token i.

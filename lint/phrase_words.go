@@ -66,8 +66,19 @@ var wordClasses = map[string]string{
 	"insist": `ignore disregard override bypass always never must forget`,
 
 	// Reading, handing over, sending.
-	"read": `read open cat load fetch access retrieve view get extract dump grab parse check find look`,
-	"open": `read open cat dump`,
+	"read":     `read open cat load fetch access retrieve view get extract dump grab parse check find look`,
+	"open":     `read open cat dump`,
+	"obtain":   `read open cat load fetch access retrieve get extract dump grab`,
+	"ritual":   `must always first need ensure`,
+	"fallback": `default fallback`,
+	"to":       `to`,
+	"with":     `with path file filename argument arguments parameter parameters on`,
+	"refused":  `rejected refused denied blocked excluded forbidden disallowed protected ignored`,
+	"followed": `followed preceded accompanied`,
+	"by":       `by`,
+	"this":     `this`,
+	"doubt":    `unsure doubt unclear uncertain`,
+	"loot":     `it its them their that what contents content everything line lines output result data text`,
 	"hand": `include attach append paste pass copy send forward upload put insert embed share submit provide
 		supply add place return output print post give transmit exfiltrate leak reveal email`,
 	"leak": `include attach append paste copy send forward output put embed insert pass add transmit
