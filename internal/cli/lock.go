@@ -134,7 +134,9 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if o.prune {
 		lockfile.Baselines = slices.DeleteFunc(lockfile.Baselines, func(b *baseline.Baseline) bool { return slices.Contains(gone, b.Name) })
 	} else {
-		a.warnOfGone(o.lockfile, gone)
+		if !o.quiet {
+			a.warnOfGone(o.lockfile, gone)
+		}
 		gone = nil
 	}
 	return code, a.writeLockfile(lockfile.Lockfile, o, approved, gone)

@@ -100,3 +100,27 @@ func TestSameProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestListed: an identity that gets to fewer lists than we do was not listed to its
+// end.
+func TestListed(t *testing.T) {
+	of := func(tools, prompts bool) *surface.Surface {
+		return surface.New(surface.Input{Tools: surface.List{Listed: tools}, Prompts: surface.List{Listed: prompts}})
+	}
+	for _, tt := range []struct {
+		name       string
+		other, own *surface.Surface
+		want       bool
+	}{
+		{"the same", of(true, true), of(true, true), true},
+		{"more", of(true, true), of(true, false), true},
+		{"less", of(true, false), of(true, true), false},
+		{"others", of(false, true), of(true, false), false},
+		{"nothing", of(false, false), of(false, false), false},
+		{"not opened", nil, of(true, true), false},
+	} {
+		if got := listed(tt.other, tt.own); got != tt.want {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+}

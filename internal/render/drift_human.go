@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -67,7 +68,17 @@ func (p *page) verification(v *Verification, start int) {
 	p.printf("%s", below)
 }
 
-func lines(s string) int { return strings.Count(s, "\n") }
+// sgr is what [page.colour] puts around text.
+var sgr = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+// lines is how many lines s takes on the screen.
+func lines(s string) int {
+	n := 0
+	for l := range strings.Lines(sgr.ReplaceAllString(s, "")) {
+		n += max(1, (width(strings.TrimSuffix(l, "\n"))+screenColumns-1)/screenColumns)
+	}
+	return n
+}
 
 // surfaceHead says whose surface it is.
 func (p *page) surfaceHead(v *Verification) {

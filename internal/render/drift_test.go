@@ -160,10 +160,16 @@ func TestSummaryTellsMost(t *testing.T) {
 	add(surface.ToolDestructive, 3, "/annotations/destructiveHint", "became destructive")
 	v := drifted("read")
 	v.Result.Changes, v.Result.Findings = surface.Policy{}.Apply(changes), nil
-	for below := range 6 {
+	v.Next = strings.Repeat("This is longer than a line. ", 4)
+	v.Target.Endpoint += strings.Repeat("/long", 12)
+	for below := range 4 {
 		v.Below = below
+		coloured := string(driftPage("verify", []*Verification{v}, Options{Colour: true}))
 		page := string(driftPage("verify", []*Verification{v}, Options{}))
-		if n := strings.Count(page, "\n"); n+below != screenLines {
+		if sgr.ReplaceAllString(coloured, "") != page {
+			t.Errorf("in colour it is another page:\n%s", coloured)
+		}
+		if n := lines(page); n+below != screenLines || n != strings.Count(page, "\n")+2 {
 			t.Errorf("%d lines and %d below:\n%s", n, below, page)
 		}
 		for _, want := range []string{

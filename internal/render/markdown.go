@@ -55,6 +55,9 @@ func markdownOf(v *Verification, o Options) string {
 	var b strings.Builder
 	r := &v.Result
 	fmt.Fprintf(&b, "\n**%s** %s", v.word(), code(v.label()))
+	if v.Target != nil && v.Target.Name != "" && v.Target.Name != v.Target.Endpoint {
+		fmt.Fprintf(&b, ", %s", code(v.Target.Endpoint))
+	}
 	if v.Before != "" {
 		fmt.Fprintf(&b, " against %s", code(v.Before))
 	}
