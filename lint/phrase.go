@@ -35,6 +35,10 @@ const (
 	// unlessForbidden: after never and the like, farther off: what must not be done
 	// without a person's knowledge is no secret.
 	unlessForbidden
+	// unlessOptional: after whether, optionally and the like, which describe a switch.
+	unlessOptional
+	// unlessPurpose: before when, to, on and the like, which say what it is for.
+	unlessPurpose
 )
 
 // element is one step of a compiled phrase.
@@ -269,7 +273,7 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 				continue
 			}
 			length, ok := c.match(tokens[i:])
-			if !ok || b.excepted(c.unless, tokens, i) {
+			if !ok || b.excepted(c.unless, tokens, i, i+length-1) {
 				continue
 			}
 			h := passage{rule: c.rule, severity: c.severity, start: int(t.start), end: int(tokens[i+length-1].end), first: i, last: i + length - 1}
@@ -283,11 +287,16 @@ func (b *phrasebook) find(tokens []token, found []passage) []passage {
 	return found
 }
 
-// excepted reports whether one of the reasons holds for what begins at token i.
-func (b *phrasebook) excepted(unless exception, tokens []token, i int) bool {
+// excepted reports whether one of the reasons holds for tokens i to last.
+func (b *phrasebook) excepted(unless exception, tokens []token, i, last int) bool {
+	if unless == 0 {
+		return false
+	}
 	return unless&unlessNegated != 0 && b.negated(tokens, i) ||
 		unless&unlessCondition != 0 && b.before(tokens, i, 40, "conditional") ||
-		unless&unlessForbidden != 0 && b.forbidden(tokens, i)
+		unless&unlessForbidden != 0 && b.forbidden(tokens, i) ||
+		unless&unlessOptional != 0 && b.before(tokens, i, 24, "optional") ||
+		unless&unlessPurpose != 0 && last+1 < len(tokens) && !tokens[last+1].opens && b.is(tokens[last+1], "purpose")
 }
 
 // forbidden reports a never before token i that reaches as far.

@@ -15,6 +15,11 @@ var magicParams = map[string]bool{
 	"sidenote": true, "sidenotes": true, "messagehistory": true, "previousmessages": true, "allmessages": true,
 	"fulltranscript": true, "usermessages": true, "promptinjection": true, "initialprompt": true,
 	"originalprompt": true, "userprompthistory": true, "agentmemory": true, "internalthoughts": true,
+	"previoustoolresults": true, "priortoolresults": true,
+	"llmmodelname": true, "yourmodelname": true, "assistantmodel": true, "chatcontext": true, "chatlog": true, "chattranscript": true,
+	"conversationtranscript": true, "conversationlog": true, "fullchathistory": true, "fullconversationhistory": true,
+	"sessiontranscript": true, "internalreasoning": true, "hiddenreasoning": true, "thinkingtrace": true,
+	"connectedtools": true, "installedtools": true, "othertools": true, "environmentdump": true,
 	"hiddencontext": true, "contextinjection": true, "jailbreakmode": true,
 }
 
@@ -88,7 +93,8 @@ func (r *reader) instructing(t *text) {
 func magicWords() []string {
 	words := []string{
 		"history", "conversation", "context", "prompt", "message", "messages", "instructions", "thought", "cot", "trace",
-		"list", "tools", "calls", "name", "model", "sidenote", "sidenotes", "transcript", "injection", "memory", "thoughts", "mode", "window",
+		"list", "tools", "calls", "name", "sidenote", "sidenotes", "transcript", "injection", "memory", "thoughts", "mode", "window",
+		"results", "model", "chat", "log", "reasoning", "dump",
 	}
 	for name := range magicParams {
 		words = append(words, name)

@@ -68,7 +68,7 @@ func secrecy(path string) int {
 	}
 	degree := 0
 	for _, p := range secretPaths {
-		if strings.Contains(path, p.run) {
+		if strings.Contains(path, p.run) && (p.degree == pathSecret || strings.HasSuffix(path, p.run)) {
 			return p.degree
 		}
 	}
@@ -91,11 +91,21 @@ func settingOf(path, name string, degree int) bool {
 		degree     int
 		path, name string
 	}{
-		{pathDocumented, "", "config"}, {pathDocumented, "", "env"}, {pathDocumented, "", "path"},
-		{pathDocumented, "", "file"}, {pathDocumented, "", "dir"}, {pathDocumented, "", "folder"},
-		{pathDocumented, "", "home"}, {pathDocumented, "", "settings"}, {pathDocumented, "", "profile"},
-		{pathSecret, ".ssh", "key"}, {pathSecret, ".ssh", "identity"}, {pathSecret, ".ssh", "ssh"},
-		{pathSecret, "credentials", "credential"}, {pathSecret, "config", "config"}, {pathSecret, "mcp", "config"},
+		{pathDocumented, "", "config"},
+		{pathDocumented, "", "env"},
+		{pathDocumented, "", "path"},
+		{pathDocumented, "", "file"},
+		{pathDocumented, "", "dir"},
+		{pathDocumented, "", "folder"},
+		{pathDocumented, "", "home"},
+		{pathDocumented, "", "settings"},
+		{pathDocumented, "", "profile"},
+		{pathSecret, ".ssh", "key"},
+		{pathSecret, ".ssh", "identity"},
+		{pathSecret, ".ssh", "ssh"},
+		{pathSecret, "credentials", "credential"},
+		{pathSecret, "config", "config"},
+		{pathSecret, "mcp", "config"},
 	} {
 		if degree == kind.degree && strings.Contains(path, kind.path) && strings.Contains(name, kind.name) {
 			return true

@@ -126,7 +126,7 @@ func (r *reader) crossed(t *text) {
 		if from < 0 || r.book.quotedAt(r.tokens, i) || r.related(t, name) {
 			continue
 		}
-		severity := r.steering(until)
+		severity := r.steering(from, until)
 		if severity == Note && (!sure || r.tokens[i].form&formIdent == 0) {
 			severity = "" // too often no tool at all
 		}
@@ -301,8 +301,8 @@ func (r *reader) acts(name string) bool {
 	return false
 }
 
-// steering judges what is asked after the occasion.
-func (r *reader) steering(after int) Severity {
+// steering judges what is asked after the occasion, tokens from to after.
+func (r *reader) steering(from, after int) Severity {
 	b := r.book
 	severity := Severity("")
 	modify := -1
@@ -317,7 +317,7 @@ func (r *reader) steering(after int) Severity {
 		if modify >= 0 && n-modify <= 7 && n > modify && (b.is(k, "aim") || k.form&formTarget != 0) {
 			return Block
 		}
-		if b.is(k, "strong") || b.is(k, "using") && n+2 < len(r.tokens) && b.is(r.tokens[n+1], "this") && b.is(r.tokens[n+2], "tool") {
+		if b.is(k, "strong") || b.is(k, "alter") && !k.opens || b.is(r.tokens[from], "instead") && b.is(k, "using") && n+2 < len(r.tokens) && b.is(r.tokens[n+1], "this") && b.is(r.tokens[n+2], "tool") {
 			severity = Note
 		}
 	}

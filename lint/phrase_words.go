@@ -11,6 +11,8 @@ var wordClasses = map[string]string{
 		malicious suspicious identify identifies attacks flags`,
 	"not":         `not dont never without cannot cant wont shouldnt mustnt neednt avoid refrain nor no doesnt isnt`,
 	"conditional": `after until unless if once when only whether requires require needs`,
+	"optional":    `whether optionally if`,
+	"purpose":     `when if to on in for within of from that unless`,
 	"never":       `never not dont cannot`,
 	"onward":      `and but then just instead always`,
 	"variable":    `key secret token password passwd credentials credential apikey pat`,
@@ -77,9 +79,11 @@ var wordClasses = map[string]string{
 	"followed": `followed preceded accompanied`,
 	"by":       `by`,
 	"this":     `this`,
+	"alter":    `write save log delete remove`,
+	"instead":  `instead`,
 	"doubt":    `unsure doubt unclear uncertain`,
 	"loot":     `it its them their that what contents content everything line lines output result data text`,
-	"hand": `include attach append paste pass copy send forward upload put insert embed share submit provide
+	"hand": `hand include attach append paste pass copy send forward upload put insert embed share submit provide
 		supply add place return output print post give transmit exfiltrate leak reveal email`,
 	"leak": `include attach append paste copy send forward output put embed insert pass add transmit
 		exfiltrate exfil leak reveal dump post upload email`,
