@@ -20,7 +20,8 @@ var phraseTable = []phraseGroup{
 		"ignoriere|ignorieren|vergiss|missachte|negeer ~3 vorherigen|bisherigen|vorigen|obigen|früheren|eerdere|vorige ~1 !anweisungen|instruktionen|befehle|regeln|instructies",
 		"ignorez|oubliez|oublie ~3 !précédentes|antérieures ~1 instructions|règles|consignes",
 		"!$ignore ~2 previous|prior|above|earlier ~1 description|descriptions|documentation",
-		"!$ignore ~2 user|users ~1 original|actual|real|stated|next|later ~1 intent|intention|wishes|request|requests|objection|objections|orders|instructions|commands",
+		"!$ignore ~2 users ~1 intent|intention|intentions|wishes|request|requests|objection|objections|orders|instructions|commands",
+		"!$ignore ~2 user intent|intention|intentions|wishes|objections|instructions",
 	}},
 	{ruleOverride, Note, unlessNegated, []string{
 		"!$ignore ~1 all|any|every ~2 rules|policies|restrictions|constraints|safeguards|limitations",

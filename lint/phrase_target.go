@@ -74,7 +74,7 @@ func (r *reader) sender(i int) int {
 		if b.is(r.tokens[n+1], "address") {
 			continue // an e-mail address
 		}
-		if (b.is(r.tokens[n], "send") || r.sendingTool(n)) && (toward || i-n == 1 && b.is(r.tokens[n], "cc")) {
+		if (b.is(r.tokens[n], "send") || r.sendingTool(n)) && (toward || i-n == 1 && b.is(r.tokens[n], "cc") && r.text.s[r.tokens[i].start-1] != '=') {
 			return n
 		}
 	}
@@ -305,9 +305,10 @@ func (r *reader) acts(name string) bool {
 func (r *reader) steering(from, after int) Severity {
 	b := r.book
 	severity := Severity("")
-	modify := -1
+	modify, same := -1, true
 	for n := after + 1; n < len(r.tokens) && n <= after+24; n++ {
 		k := r.tokens[n]
+		same = same && !k.opens
 		if k.opens && modify < 0 && n > after+12 {
 			break
 		}
@@ -317,11 +318,16 @@ func (r *reader) steering(from, after int) Severity {
 		if modify >= 0 && n-modify <= 7 && n > modify && (b.is(k, "aim") || k.form&formTarget != 0) {
 			return Block
 		}
-		if b.is(k, "strong") || b.is(k, "alter") && !k.opens || b.is(r.tokens[from], "instead") && b.is(k, "using") && n+2 < len(r.tokens) && b.is(r.tokens[n+1], "this") && b.is(r.tokens[n+2], "tool") {
+		if b.is(k, "strong") || same && b.is(k, "alter") || b.is(r.tokens[from], "instead") && r.usesThis(n) {
 			severity = Note
 		}
 	}
 	return severity
+}
+
+// usesThis reports "call this tool" at token n.
+func (r *reader) usesThis(n int) bool {
+	return n+2 < len(r.tokens) && r.book.is(r.tokens[n], "using") && r.book.is(r.tokens[n+1], "this") && r.book.is(r.tokens[n+2], "tool")
 }
 
 // paths finds files that are worth something to a thief.
