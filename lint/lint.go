@@ -8,12 +8,24 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // Ruleset names the version of the rules. It changes whenever a rule finds
 // something else than before.
 const Ruleset = "1"
+
+// Older reports whether a version of the rules is one that came before [Ruleset], as
+// far as this program knows. There is none yet. A version that it does not know is not
+// older: it may be of a newer program.
+func Older(ruleset string) bool {
+	return slices.Contains([]string{}, ruleset)
+}
+
+// Event names what a finding is to hosted monitors.
+const Event = "mcp_poison_finding"
 
 // Severity is what a finding does.
 type Severity string
@@ -28,9 +40,14 @@ const (
 // Finding is one hit of a rule.
 type Finding struct {
 	// ID is stable for the same rule, severity, place and matched text, whatever else
-	// is around it. Accepting is per ID.
-	ID   string `json:"id"`
-	Rule string `json:"rule"`
+	// is around it. What is matched is all that an acceptance is about: of a hidden
+	// character the words on either side, of an address the whole, of a duplicate the
+	// values. That a text is too large is the same up to the next power of two.
+	// Accepting is per ID.
+	ID string `json:"id"`
+	// Event is [Event].
+	Event string `json:"event,omitempty"`
+	Rule  string `json:"rule"`
 	// Family is the rule's name in the six families of hosted monitors:
 	// hidden_unicode, instruction_marker, sensitive_path, cross_tool, encoded_blob,
 	// oversized; or the rule itself.

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,5 +112,23 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOlder: no version is older than the first, and odd ones are none.
+func TestOlder(t *testing.T) {
+	for _, ruleset := range []string{"", "0", Ruleset, " " + Ruleset, "01", "2", "next"} {
+		if Older(ruleset) {
+			t.Errorf("%q is older than %q", ruleset, Ruleset)
+		}
+	}
+}
+
+// TestFindingJSON: programs tell a finding from other events by its name.
+func TestFindingJSON(t *testing.T) {
+	found := scanExample(t, `{"name":"a","description":"b\u202e"}`)
+	b, err := json.Marshal(found)
+	if err != nil || !strings.Contains(string(b), `"event":"mcp_poison_finding"`) {
+		t.Errorf("%s, %v", b, err)
 	}
 }

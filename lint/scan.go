@@ -302,7 +302,7 @@ func (it *item) limit(r *rule, severity Severity) *rest {
 func (it *item) add(h hit, id digest) {
 	r := it.scan.rule
 	it.findings = append(it.findings, Finding{
-		ID: id.String(), Rule: r.ID, Family: r.Family, Severity: h.severity,
+		ID: id.String(), Event: Event, Rule: r.ID, Family: r.Family, Severity: h.severity,
 		Kind: it.Kind, Item: it.Name, Pointer: it.path.pointer(),
 		Message: h.message, Excerpt: h.excerpt,
 		Techniques: r.Techniques, Ruleset: Ruleset,
@@ -315,7 +315,7 @@ func (it *item) finish() {
 		if limit.dropped == 0 {
 			continue
 		}
-		message := fmt.Sprintf("%d more findings of this rule in this item are not shown", limit.dropped)
+		message := more(limit.dropped, "of this rule in this item ")
 		id := digestOf(key.rule.ID, string(key.severity), it.identity(), string(limit.digest[:]))
 		it.scan.rule = key.rule
 		it.add(hit{severity: key.severity, message: message}, id)
@@ -349,10 +349,17 @@ func (s *scanner) finish() []Finding {
 		severity = Block
 	}
 	return append(s.findings, Finding{
-		ID: s.rest.digest.String(), Rule: tooMany, Family: tooMany, Severity: severity,
-		Message: fmt.Sprintf("%d more findings are not shown", s.rest.dropped),
+		ID: s.rest.digest.String(), Event: Event, Rule: tooMany, Family: tooMany, Severity: severity,
+		Message: more(s.rest.dropped, ""),
 		Ruleset: Ruleset,
 	})
+}
+
+func more(n int, where string) string {
+	if n == 1 {
+		return "1 more finding " + where + "is not shown"
+	}
+	return fmt.Sprintf("%d more findings %sare not shown", n, where)
 }
 
 // tooMany is the rule of the finding that stands for all beyond maxFindings.
