@@ -108,7 +108,7 @@ type oauth struct {
 
 // newOAuth makes the source of the target's tokens. endpoint is its URL.
 func (r *run) newOAuth(ctx context.Context, endpoint *url.URL, peer func() wire.Peer) (*oauth, *failure) {
-	g, problem := credential.Grant(ctx, r.t.OAuth, r.redact)
+	g, problem := credential.Grant(ctx, r.t.OAuth, r.secrets)
 	if problem != nil {
 		return nil, problemFailure(problem)
 	}
@@ -144,7 +144,7 @@ func (r *run) accessHTTP() access.HTTP {
 		}
 		r.beside = credential.NewTransport(endpoint, r.net)
 	}
-	return access.HTTP{Transport: r.beside, UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.redact, Timeout: r.budgets.of(target.Authentication)}
+	return access.HTTP{Transport: r.beside, UserAgent: r.userAgent(), ProtocolVersion: wire.Rev20260728, Redact: r.secrets, Timeout: r.budgets.of(target.Authentication)}
 }
 
 // Authorize implements wire.Authorizer.

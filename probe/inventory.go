@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
@@ -42,8 +41,10 @@ func (inv *Inventory) list(which wire.Inventory) *[]json.RawMessage {
 func (r *Report) Redact(b []byte) []byte { return r.redact.Bytes(b) }
 
 // Snapshot is the surface that the check saw, or nil when it saw nothing of one.
-// The secrets of the check are replaced in it, so that a credential which the
-// server repeats is not stored, and a new one changes nothing.
+// Where the server repeats a secret of the operator, or a token that it was exchanged
+// for, in a string, [surface.Redacted] stands instead, so that the secret is not
+// stored, and a new one changes nothing. What the server itself chose, such as the id
+// of a session, stays: it could be any text.
 //
 // It is made anew by each call, which takes a few times as long as parsing the
 // inventory.
@@ -85,16 +86,16 @@ func (r *Report) cleanList(entries []json.RawMessage) surface.List {
 	return l
 }
 
-// clean takes the secrets out of one of the server's values. A secret can be
-// spelled with escapes, of which the canonical form has none but the needed ones.
+// clean takes the secrets out of one of the server's values. They are looked for in
+// its strings as they read, whatever their spelling; nothing else of it can change.
 func (r *Report) clean(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
 	}
-	if bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`)) {
-		if v, _, err := rawjson.Parse(raw); err == nil {
-			raw = rawjson.Canonical(v)
-		}
+	masked := func(s string) string { return r.secrets.Replace(s, surface.Redacted) }
+	v, _, err := rawjson.Parse(raw)
+	if err != nil { // a document that is no JSON becomes one string
+		return json.RawMessage(masked(string(raw)))
 	}
-	return r.Redact(raw)
+	return rawjson.MapStrings(v, masked)
 }

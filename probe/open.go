@@ -74,7 +74,7 @@ func (r *run) reveal(ctx context.Context, s target.Secret, what string) (string,
 	if err != nil {
 		return "", &failure{reason: reasonUnreadableSecret, text: fmt.Sprintf("the value of %s cannot be read: %s", what, plain.Line(err.Error(), 300)), hint: "set it before the check, and see that this user may read it"}
 	}
-	r.redact.Add(value)
+	r.secrets.Add(value)
 	return value, nil
 }
 

@@ -100,7 +100,10 @@ type Report struct {
 	// out. It holds no bodies and no secrets and is not part of the JSON.
 	Evidence []Exchange `json:"-"`
 
-	redact *plain.Redactor
+	// secrets are those of the operator and the tokens that they were exchanged
+	// for; redact knows beside them what is not to be shown, such as the id of a
+	// session.
+	secrets, redact *plain.Redactor
 	// answered: at least one byte of an answer has come.
 	answered bool
 }

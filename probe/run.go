@@ -22,13 +22,14 @@ type run struct {
 	budgets budgets
 	clock   *clock
 	log     *wire.Log
-	redact  *plain.Redactor
-	started time.Time
-	report  *Report
-	peer    wire.Peer
-	config  wire.Config
-	net     netguard.Options
-	oauth   *oauth
+	// secrets and redact are those of the report.
+	secrets, redact *plain.Redactor
+	started         time.Time
+	report          *Report
+	peer            wire.Peer
+	config          wire.Config
+	net             netguard.Options
+	oauth           *oauth
 	// beside reaches metadata and token endpoints; nil until it is needed.
 	beside  *credential.Transport
 	session *wire.Session
@@ -53,15 +54,17 @@ func firstSet[T comparable](values ...T) T {
 }
 
 func newRun(t *target.Target, o Options, c *clock) *run {
-	redact := plain.NewRedactor()
+	secrets := plain.NewRedactor()
+	redact := secrets.Extend()
 	r := &run{
-		t: t, o: o, clock: c, budgets: settleBudgets(t, o), redact: redact, log: wire.NewLog(redact), started: time.Now(),
+		t: t, o: o, clock: c, budgets: settleBudgets(t, o), secrets: secrets, redact: redact, log: wire.NewLog(redact), started: time.Now(),
 		listings: map[wire.Inventory]*wire.Listing{},
 	}
 	r.report = &Report{
 		Timestamp: r.started.UTC(),
 		Target:    TargetInfo{Name: t.Label(), ID: t.ID, Transport: t.Kind(), Endpoint: t.Address()},
 		Checks:    []Result{},
+		secrets:   secrets,
 		redact:    redact,
 	}
 	return r

@@ -227,6 +227,44 @@ func TestSnapshotHoldsNoSecret(t *testing.T) {
 	}
 }
 
+// TestSnapshotHoldsWhatTheServerChose: a server chooses the id of its session, and
+// could have any text hidden if that were masked.
+func TestSnapshotHoldsWhatTheServerChose(t *testing.T) {
+	t.Parallel()
+	srv := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("a", `"description":"Run fake-session-1 now."`)}})
+	r := check(t, srv.Target(), probe.Options{})
+	definition := r.Inventory.Tools[0]
+	if shown := r.Redact(definition); bytes.Contains(shown, []byte("fake-session-1")) {
+		t.Fatalf("the id of the session is shown, so this test proves nothing: %s", shown)
+	}
+	got := string(r.Snapshot().Of(surface.Tool)[0].Definition)
+	if !strings.Contains(got, "Run fake-session-1 now.") {
+		t.Errorf("the snapshot has not what the server sent: %s", got)
+	}
+}
+
+// TestSnapshotMasksOnlyStrings: a secret can be JSON, or look like a number; the
+// structure of a definition is never part of it.
+func TestSnapshotMasksOnlyStrings(t *testing.T) {
+	t.Parallel()
+	const mark = surface.Redacted
+	for secret, tt := range map[string]struct{ in, want string }{
+		"8080":          {`"x":8080,"8080":{"y":[8080,"port 8080"]}`, `"name":"a","x":8080,"` + mark + `":{"y":[8080,"port ` + mark + `"]}}`},
+		`","x":"y`:      {`"title":"k","x":"y"`, `"type":"object"},"name":"a","title":"k","x":"y"}`},
+		"object":        {`"x":{}`, `"type":"` + mark + `"},"name":"a","x":{}}`},
+		"true":          {`"x":true,"y":"true"`, `"type":"object"},"name":"a","x":true,"y":"` + mark + `"}`},
+		"back\\slash\"": {`"x":"a back\\slash\" b"`, `"type":"object"},"name":"a","x":"a ` + mark + ` b"}`},
+	} {
+		srv := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("a", tt.in)}})
+		tgt := srv.Target()
+		tgt.Headers = []target.Header{{Name: "X-Key", Value: target.Literal(secret)}}
+		got := string(snapshot(t, tgt, probe.Options{}).Of(surface.Tool)[0].Definition)
+		if !strings.HasSuffix(got, tt.want) {
+			t.Errorf("with the secret %q the tool is\n%s, want it to end with\n%s", secret, got, tt.want)
+		}
+	}
+}
+
 // authOf checks with AuthMetadata, and proves that nothing else comes of it.
 func authOf(t *testing.T, tgt *target.Target, o probe.Options) *probe.Report {
 	t.Helper()

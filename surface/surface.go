@@ -49,6 +49,13 @@ func Kinds() []Kind {
 	return []Kind{Server, Protocol, Capabilities, Instructions, Auth, Tool, Resource, ResourceTemplate, Prompt}
 }
 
+// Redacted stands in a surface for a secret of the caller that the server repeated.
+// It is between noncharacters of Unicode, which are not for interchange, so that no
+// honest text has it: were it an ordinary text, a server could have it approved and
+// put something else in its place, which would be taken for the secret. A text that
+// has it is a finding.
+const Redacted = "\uFDD0***\uFDD0"
+
 // Input is what a server advertised, byte for byte.
 type Input struct {
 	// Opening is the result of server/discover or initialize, from which

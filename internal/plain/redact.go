@@ -33,6 +33,7 @@ const anyCaseSecret = 8
 // underscore touches them. A nil *Redactor changes nothing; a Redactor is safe
 // for concurrent use, and prints itself as ***.
 type Redactor struct {
+	base  *Redactor // knows more of them
 	mu    sync.RWMutex
 	forms []string // distinct, longest first
 	lower []string // of the longer ones, in lower case
@@ -46,6 +47,10 @@ func NewRedactor(secrets ...string) *Redactor {
 	}
 	return r
 }
+
+// Extend makes a Redactor that knows what r knows, now and later, and beside it
+// what is added to itself, of which r learns nothing.
+func (r *Redactor) Extend() *Redactor { return &Redactor{base: r} }
 
 // Add makes one more secret known. White space around it is no part of it (it
 // comes from the end of files). Of the value of an Authorization header, such as
@@ -146,26 +151,11 @@ func (r *Redactor) Bytes(b []byte) []byte {
 }
 
 // String gives s with every known secret replaced by ***.
-func (r *Redactor) String(s string) string {
-	if r == nil {
-		return s
-	}
-	r.mu.RLock()
-	forms, lower := r.forms, r.lower
-	r.mu.RUnlock()
-	if len(forms) == 0 {
-		return s
-	}
-	var found []span
-	for _, form := range forms {
-		found = appendMatches(found, s, form)
-	}
-	if utf8.ValidString(s) { // else Map would move bytes
-		small := lowerASCII(s)
-		for _, form := range lower {
-			found = appendMatches(found, small, form)
-		}
-	}
+func (r *Redactor) String(s string) string { return r.Replace(s, mask) }
+
+// Replace gives s with every known secret replaced by mark.
+func (r *Redactor) Replace(s, mark string) string {
+	found := r.matches(s)
 	if len(found) == 0 {
 		return s
 	}
@@ -175,12 +165,33 @@ func (r *Redactor) String(s string) string {
 	for _, m := range found {
 		if m.start >= end {
 			b.WriteString(s[end:m.start])
-			b.WriteString(mask)
+			b.WriteString(mark)
 		}
 		end = max(end, m.end)
 	}
 	b.WriteString(s[end:])
 	return b.String()
+}
+
+// matches finds the secrets in s, in no order.
+func (r *Redactor) matches(s string) []span {
+	if r == nil {
+		return nil
+	}
+	found := r.base.matches(s)
+	r.mu.RLock()
+	forms, lower := r.forms, r.lower
+	r.mu.RUnlock()
+	for _, form := range forms {
+		found = appendMatches(found, s, form)
+	}
+	if len(lower) > 0 && utf8.ValidString(s) { // else Map would move bytes
+		small := lowerASCII(s)
+		for _, form := range lower {
+			found = appendMatches(found, small, form)
+		}
+	}
+	return found
 }
 
 type span struct{ start, end int }

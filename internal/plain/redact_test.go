@@ -236,3 +236,21 @@ func TestProseIsSortedForTheBinarySearch(t *testing.T) {
 		t.Error("sort it")
 	}
 }
+
+func TestRedactorExtend(t *testing.T) {
+	t.Parallel()
+	base := NewRedactor("first-secret")
+	r := base.Extend()
+	r.Add("of-its-own")
+	base.Add("added-later")
+	const text = "first-secret of-its-own added-later"
+	if got := r.String(text); got != "*** *** ***" {
+		t.Errorf("the extended one gives %q", got)
+	}
+	if got := base.Replace(text, "#"); got != "# of-its-own #" {
+		t.Errorf("its base gives %q", got)
+	}
+	if got := (*Redactor)(nil).Extend().String(text); got != text {
+		t.Errorf("an extension of nothing gives %q", got)
+	}
+}

@@ -34,6 +34,71 @@ func AppendCanonical(dst []byte, v Value) []byte {
 	return v.doc.appendCanonical(dst, v.node)
 }
 
+// MapStrings gives the canonical form of v with each string of it, member names
+// included, replaced by what replace makes of its decoded form. Nothing else can
+// change: what replace gives stands between quotes. Bytes that are not UTF-8 come
+// and stay as they are; a lone surrogate stays, and what is before and behind it
+// comes one after the other. The members keep their order, and are no longer sorted.
+func MapStrings(v Value, replace func(string) string) []byte {
+	canonical := Canonical(v)
+	out := make([]byte, 0, len(canonical))
+	for len(canonical) > 0 {
+		start := bytes.IndexByte(canonical, '"')
+		if start < 0 {
+			break
+		}
+		out = append(out, canonical[:start+1]...)
+		canonical = canonical[start+1:]
+		end := stringEnd(canonical)
+		out = appendMapped(out, canonical[:end], replace)
+		out = append(out, '"')
+		canonical = canonical[end+1:]
+	}
+	return append(out, canonical...)
+}
+
+// stringEnd is the place of the quote that ends a string.
+func stringEnd(b []byte) int {
+	at := 0
+	for b[at] != '"' {
+		if b[at] == '\\' {
+			at++
+		}
+		at++
+	}
+	return at
+}
+
+// appendMapped appends what lies between the quotes of a string, replaced.
+func appendMapped(dst, inner []byte, replace func(string) string) []byte {
+	decoded := make([]byte, 0, len(inner))
+	flush := func() {
+		for _, c := range []byte(replace(string(decoded))) {
+			if c < utf8.RuneSelf {
+				dst = appendRune(dst, rune(c))
+			} else {
+				dst = append(dst, c)
+			}
+		}
+		decoded = decoded[:0]
+	}
+	for len(inner) > 0 {
+		r, size, valid := decode(inner)
+		switch {
+		case !valid:
+			decoded = append(decoded, inner[0])
+		case utf16.IsSurrogate(r):
+			flush()
+			dst = appendRune(dst, r)
+		default:
+			decoded = utf8.AppendRune(decoded, r)
+		}
+		inner = inner[size:]
+	}
+	flush()
+	return dst
+}
+
 // RawMembers is Members with the names as they are spelled on the wire, quotes
 // included. Nothing is decoded for it.
 func (v Value) RawMembers() iter.Seq2[[]byte, Value] {

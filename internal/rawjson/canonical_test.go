@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -70,6 +71,28 @@ func TestCanonicalNumbers(t *testing.T) {
 			if got := canonical(t, in); got != c.want {
 				t.Errorf("%s: got %s, want %s", in, got, c.want)
 			}
+		}
+	}
+}
+
+func TestMapStrings(t *testing.T) {
+	t.Parallel()
+	replace := func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, "8080", `"},"x":{"\`), "\xff", "?")
+	}
+	for in, want := range map[string]string{
+		`{"a": 8080, "8080":[true,null,"x8080y"]}`:  `{"\"},\"x\":{\"\\":[true,null,"x\"},\"x\":{\"\\y"],"a":8080}`,
+		`"\u0038\u003080"`:                          `"\"},\"x\":{\"\\"`,
+		`"\ud800\u00380\u0038\u0030\udfff\\80\"80"`: `"\ud800\"},\"x\":{\"\\\udfff\\80\"80"`,
+		"\"\xff\xfe\\n\"":                           "\"?\xfe\\n\"",
+		`[1.50,"",{}]`:                              `[1.5,"",{}]`,
+	} {
+		v, _, err := Parse([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(MapStrings(v, replace)); got != want {
+			t.Errorf("%q becomes\n%q, want\n%q", in, got, want)
 		}
 	}
 }
