@@ -92,6 +92,8 @@ type Change struct {
 	Renamed string `json:"renamed,omitempty"`
 	// Identity is who saw it, where that matters (cloaking).
 	Identity string `json:"identity,omitempty"`
+	// Mask would let a [VolatileText] pass, if a person approves it. Untrusted.
+	Mask *Mask `json:"mask,omitempty"`
 	// Before and After are the values at Pointer in canonical JSON, nil where
 	// there was none. When one of them is longer than 64 KiB, each is a JSON string
 	// that quotes its canonical form from shortly before the first difference. They
