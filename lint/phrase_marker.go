@@ -16,7 +16,7 @@ var tagNames = map[string]bool{
 	"secretinstructions": true, "aiinstructions": true, "agentinstructions": true, "toolinstructions": true,
 	"critical": false, "mandatory": false, "developer": false, "priority": false, "urgent": false,
 	"confidential": false, "internal": false, "directive": false, "directives": false, "invisible": false,
-	"sudo": false,
+	"sudo": false, "information": false,
 }
 
 // templateTokens separate the turns of a chat in the input of well-known models.
@@ -385,6 +385,8 @@ func (r *reader) head(s string, words []token) Severity {
 		if all > 0 {
 			return Block
 		}
+		return Note
+	case len(words) == 2 && is(first, "new") && is(last, "marker") && all > 0:
 		return Note
 	case len(words) > 1 && is(last, "order") && caps:
 		if all > 0 {

@@ -388,7 +388,7 @@ func (r *reader) pathRule() rule {
 				`{"name":"keys","description":"Uploads ~/.ssh/id_ed25519.pub. Never reads ~/.ssh/id_ed25519."}`,
 			},
 		},
-		folded: true, words: pathWords(), text: r.reporter(rulePath, "names a file that holds keys, passwords or an agent's settings"),
+		folded: true, words: slices.Concat(pathWords(), r.book.triggers[rulePath]), text: r.reporter(rulePath, "names a file that holds keys, passwords or an agent's settings"),
 	}
 }
 

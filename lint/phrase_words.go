@@ -85,6 +85,10 @@ var wordClasses = map[string]string{
 	"loot":     `it its them their that what contents content everything line lines output result data text`,
 	"hand": `hand include attach append paste pass copy send forward upload put insert embed share submit provide
 		supply add place return output print post give transmit exfiltrate leak reveal email`,
+	"gather": `collect collects gather gathers steal steals read reads harvest harvests grab grabs capture captures
+		find finds log logs`,
+	"valuables": `environment env ssh cookies password passwords credentials secrets tokens keystroke keystrokes
+		keys clipboard conversation conversations history wallets`,
 	"leak": `include attach append paste copy send forward output put embed insert pass add transmit
 		exfiltrate exfil leak reveal dump post upload email`,
 	"give": `include attach append paste copy send forward upload embed share submit return print transmit
@@ -92,7 +96,7 @@ var wordClasses = map[string]string{
 	"send": `duplicate duplicated deliver delivered mirror mirrored ping send sends sent forward forwards
 		forwarded copy copied bcc cc post posts posted upload uploads uploaded mail email emails mailed
 		emailed transmit transmits transmitted relay relays relayed exfiltrate exfil submit submits report leak
-		push ship share shared sync cced bcced route routed redirect`,
+		push ship share shared sync cced bcced route routed redirect mails copies`,
 	"divert": `bcc bcced relay relays forward forwarded copy copied cc cced exfiltrate exfil leak redirect`,
 	"cc":     `cc bcc email mail text`,
 	"toward": `to at in into via bcc cc with address`,
@@ -142,6 +146,7 @@ var wordClasses = map[string]string{
 	"covert": `hidden system secret admin override emergency role metadata configuration internal developer
 		security priority critical assistant ai agent root urgent special`,
 	"hidden":      `hidden secret covert`,
+	"new":         `new updated real actual`,
 	"order":       `directive directives override`,
 	"urgent":      `important critical system urgent mandatory admin override`,
 	"act":         `act acting behave`,
