@@ -44,15 +44,14 @@ func found(t *testing.T, file *baseline.Lockfile, binding baseline.Binding) *bas
 // observe lists a target afresh until the result counts. It returns how often.
 func observe(t *testing.T, tgt *target.Target, b *baseline.Baseline) (*baseline.Result, int) {
 	t.Helper()
-	var listings []*surface.Surface
-	for {
-		listings = append(listings, snapshot(t, tgt, probe.Options{}))
-		r, again := baseline.Observe(listings, b, surface.Policy{}, lint.Options{})
+	o := baseline.Observe(b, surface.Policy{}, lint.Options{})
+	for n := 1; ; n++ {
+		r, again := o.Add(snapshot(t, tgt, probe.Options{}))
 		if !again {
-			return r, len(listings)
+			return r, n
 		}
-		if len(listings) > baseline.MaxListings {
-			t.Fatalf("%d listings are not enough: %+v", len(listings), r)
+		if n > baseline.MaxListings {
+			t.Fatalf("%d listings are not enough: %+v", n, r)
 		}
 	}
 }
@@ -96,7 +95,7 @@ func TestFieldE1OrderChanges(t *testing.T) {
 	for range 100 {
 		r := check(t, srv.Target(), probe.Options{})
 		orders[fmt.Sprintf("%s", r.Inventory.Tools)] = true
-		res, again := baseline.Observe([]*surface.Surface{r.Snapshot()}, b, surface.Policy{}, lint.Options{})
+		res, again := baseline.Observe(b, surface.Policy{}, lint.Options{}).Add(r.Snapshot())
 		if again || res.Digest != b.Surface.Digest() || len(res.Changes) > 0 {
 			t.Fatalf("another order is a change: %+v", res)
 		}
@@ -144,7 +143,7 @@ func TestFieldE4ListGrowsInSession(t *testing.T) {
 	if seen != 30 {
 		t.Fatalf("the session that called enable was shown %d tools", seen)
 	}
-	verdict(t, baseline.Verify(grew, lint.Scan(grew, lint.Options{}), b, surface.Policy{}), baseline.Approved)
+	verdict(t, baseline.Verify(grew, b, surface.Policy{}, lint.Options{}), baseline.Approved)
 	r, n := observe(t, srv.Target(), b)
 	if verdict(t, r, baseline.Approved); n != 1 {
 		t.Errorf("it took %d listings", n)
@@ -329,7 +328,7 @@ func TestAPartIsNoChange(t *testing.T) {
 			b := approve(t, srv.Target())
 			srv.On("tools/list", broken)
 			s := snapshot(t, srv.Target(), probe.Options{Limits: target.Limits{Pages: 3}})
-			r := baseline.Verify(s, lint.Scan(s, lint.Options{}), b, surface.Policy{})
+			r := baseline.Verify(s, b, surface.Policy{}, lint.Options{})
 			verdict(t, r, baseline.Unknown)
 			if !slices.Equal(r.Unlisted, []surface.Kind{surface.Tool}) {
 				t.Errorf("unlisted: %v", r.Unlisted)

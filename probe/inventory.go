@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
@@ -17,6 +18,10 @@ type Inventory struct {
 	// The lists. One that the server does not have is empty; one that was not
 	// listed to its end, for whatever reason, is nil.
 	Tools, Resources, ResourceTemplates, Prompts []json.RawMessage
+	// Disputed are the lists in which other clients may read something else than the
+	// check did: an answer had a member twice or in another letter case, or the last
+	// page repeats a cursor. In a snapshot they are not listed to their end.
+	Disputed []surface.Kind
 	// Auth is what [Options.AuthMetadata] found. Nil when it was not asked for,
 	// or when some document could not be asked for.
 	Auth *surface.AuthMetadata
@@ -33,6 +38,20 @@ func (inv *Inventory) list(which wire.Inventory) *[]json.RawMessage {
 		return &inv.ResourceTemplates
 	default:
 		return &inv.Prompts
+	}
+}
+
+// kindOf is what the entries of a list are.
+func kindOf(which wire.Inventory) surface.Kind {
+	switch which {
+	case wire.Tools:
+		return surface.Tool
+	case wire.Resources:
+		return surface.Resource
+	case wire.ResourceTemplates:
+		return surface.ResourceTemplate
+	default:
+		return surface.Prompt
 	}
 }
 
@@ -55,8 +74,8 @@ func (r *Report) Snapshot() *surface.Surface {
 	}
 	in := surface.Input{
 		Opening: r.clean(inv.Opening),
-		Tools:   r.cleanList(inv.Tools), Resources: r.cleanList(inv.Resources),
-		ResourceTemplates: r.cleanList(inv.ResourceTemplates), Prompts: r.cleanList(inv.Prompts),
+		Tools:   r.cleanList(surface.Tool, inv.Tools), Resources: r.cleanList(surface.Resource, inv.Resources),
+		ResourceTemplates: r.cleanList(surface.ResourceTemplate, inv.ResourceTemplates), Prompts: r.cleanList(surface.Prompt, inv.Prompts),
 	}
 	if r.Server != nil {
 		in.Protocol = r.Server.ProtocolVersion
@@ -71,15 +90,20 @@ func (r *Report) Snapshot() *surface.Surface {
 // or when not all of its inventories were listed to their end: a part of a
 // surface has a digest that can be compared with nothing.
 func (r *Report) Digest() surface.Digest {
-	inv := r.Inventory
-	if inv == nil || inv.Opening == nil || inv.Tools == nil || inv.Resources == nil || inv.ResourceTemplates == nil || inv.Prompts == nil {
+	if r.Inventory == nil || r.Inventory.Opening == nil {
 		return surface.Digest{}
 	}
-	return r.Snapshot().Digest()
+	if s := r.Snapshot(); s.Complete() {
+		return s.Digest()
+	}
+	return surface.Digest{}
 }
 
-func (r *Report) cleanList(entries []json.RawMessage) surface.List {
-	l := surface.List{Listed: entries != nil, Entries: make([]json.RawMessage, len(entries))}
+func (r *Report) cleanList(kind surface.Kind, entries []json.RawMessage) surface.List {
+	if entries == nil || slices.Contains(r.Inventory.Disputed, kind) {
+		return surface.List{}
+	}
+	l := surface.List{Listed: true, Entries: make([]json.RawMessage, len(entries))}
 	for i, raw := range entries {
 		l.Entries[i] = r.clean(raw)
 	}

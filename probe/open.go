@@ -15,6 +15,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/internal/wire"
+	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -366,6 +367,9 @@ func (r *run) judgeOpening() {
 	r.report.Era = string(r.session.Era())
 	r.report.Server = &ServerInfo{Name: s.Name, Version: s.Version, Title: s.Title, ProtocolVersion: r.session.Revision()}
 	r.report.Inventory = &Inventory{Opening: r.session.Opening()}
+	if r.session.Disputed() { // it says which lists there are
+		r.report.Inventory.Disputed = []surface.Kind{surface.Tool, surface.Resource, surface.ResourceTemplate, surface.Prompt}
+	}
 	if r.session.Revision() < wire.Rev20250618 {
 		r.log.Note(string(reasonOldRevision), "the server settles on "+r.session.Revision(), "")
 	}

@@ -283,7 +283,7 @@ var reasons = map[Reason]ReasonInfo{
 	"batch-reply":                 note("an answer is a JSON-RPC batch", "answer with one object"),
 	"bom":                         note("an answer starts with a byte order mark", "send UTF-8 without one"),
 	wire.ReasonInvalidUTF8:        note("an answer is not valid UTF-8", "write UTF-8"),
-	"duplicate-member":            note("an object has a member twice", "send it once"),
+	"duplicate-member":            note("an object has a member twice, or in another letter case", "send it once"),
 	"null-field":                  note("an optional member is null", "leave it out"),
 	"duplicate-tool":              note("two different tools have one name", "give each a name of its own"),
 	"duplicate-resource":          note("two different resources have one URI", "give each a URI of its own"),

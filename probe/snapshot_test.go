@@ -126,6 +126,35 @@ func TestSnapshotListStates(t *testing.T) {
 			cfg: fakemcp.Config{Tools: fakemcp.ManyTools(30)}, options: probe.Options{Limits: target.Limits{Entries: 29}},
 			want: []surface.Kind{surface.Tool},
 		},
+		"repeats a cursor": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": fakemcp.Result(`{"tools":[` + fakemcp.Tool("a") + `],"nextCursor":"again"}`)},
+			want: []surface.Kind{surface.Tool},
+		},
+		"a list twice": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": fakemcp.Result(`{"tools":[` + fakemcp.Tool("b") + `],"tools":[` + fakemcp.Tool("a") + `]}`)},
+			want: []surface.Kind{surface.Tool},
+		},
+		"a list in another letter case": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": fakemcp.Result(`{"tools":[` + fakemcp.Tool("a") + `],"Tools":[]}`)},
+			want: []surface.Kind{surface.Tool},
+		},
+		"a cursor in another letter case": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": fakemcp.Result(`{"tools":[` + fakemcp.Tool("a") + `],"NextCursor":"x"}`)},
+			want: []surface.Kind{surface.Tool},
+		},
+		"a result twice": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": func(x *fakemcp.Exchange) {
+				x.Text(200, "application/json", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]},"result":{"tools":[%s]}}`, x.ID, fakemcp.Tool("a")))
+			}},
+			want: []surface.Kind{surface.Tool},
+		},
+		"an opening twice": {
+			cfg: tools, on: map[string]fakemcp.Handler{"initialize": func(x *fakemcp.Exchange) {
+				const result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`
+				x.Text(200, "application/json", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s,"RESULT":%s}`, x.ID, result, result))
+			}},
+			want: []surface.Kind{surface.Tool, surface.Resource, surface.ResourceTemplate, surface.Prompt},
+		},
 		"one entry without a name": {
 			cfg:  fakemcp.Config{Tools: []string{fakemcp.Tool("a"), `{"description":"x"}`}},
 			want: []surface.Kind{surface.Tool},

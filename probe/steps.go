@@ -156,6 +156,9 @@ func (r *run) keep(listings ...*wire.Listing) {
 		}
 		r.listings[l.Inventory] = l
 		*r.report.Inventory.list(l.Inventory) = l.Raw()
+		if l.Disputed {
+			r.report.Inventory.Disputed = append(r.report.Inventory.Disputed, kindOf(l.Inventory))
+		}
 		if l.Unsupported {
 			continue
 		}

@@ -182,6 +182,9 @@ func (s *Surface) Of(kind Kind) []Item {
 // known of them.
 func (s *Surface) Unlisted() []Kind { return s.unlisted }
 
+// Complete reports whether every inventory was listed to its end.
+func (s *Surface) Complete() bool { return len(s.unlisted) == 0 }
+
 // Digest covers the whole surface. One for which the login was not looked at differs
 // from one for which it was.
 func (s *Surface) Digest() Digest { return s.digest }

@@ -133,7 +133,7 @@ func (c *httpConn) pick(r *request, body []byte) (*answer, error) {
 		m := &msgs[i]
 		noteFlaws(c.cfg.Log, r.method, m.flaws)
 		if m.answers(r.id) {
-			found = &answer{result: m.result, rpcErr: m.rpcErr}
+			found = &answer{result: m.result, rpcErr: m.rpcErr, disputed: m.disputed || found != nil}
 			continue
 		}
 		if m.kind == isResponse && !batch {
@@ -170,6 +170,11 @@ func noteFlaws(l *Log, method string, f rawjson.Flaws) {
 	for _, p := range f.Duplicates {
 		l.Note("duplicate-member", "the answer to "+method+" has a member twice: "+p, "parsers disagree about which one counts; send it once")
 	}
+}
+
+// noteDisputed reports an answer in which clients may read different things.
+func noteDisputed(l *Log, method string) {
+	l.Note("duplicate-member", "the answer to "+method+" has a member twice, or in another letter case", "parsers disagree about which one counts; send it once")
 }
 
 // body reads the whole body, decoded, under the limit.

@@ -99,7 +99,7 @@ func (c *httpConn) pickEvent(r *request, data []byte) (*answer, error) {
 		m := &msgs[i]
 		noteFlaws(c.cfg.Log, r.method, m.flaws)
 		if m.answers(r.id) {
-			return &answer{result: m.result, rpcErr: m.rpcErr}, nil
+			return &answer{result: m.result, rpcErr: m.rpcErr, disputed: m.disputed}, nil
 		}
 		if m.kind == isResponse {
 			return nil, wrongID(r, m)

@@ -60,6 +60,10 @@ type Listing struct {
 	// Unsupported: the server declares the inventory and does not know its
 	// method.
 	Unsupported bool
+	// Disputed: other clients may read another list in the same bytes, because some
+	// member of an answer was there twice or in another letter case, or a page more,
+	// because the last one repeats a cursor.
+	Disputed bool
 	// Schemas are tools that no strict client can use. Their server is
 	// unhealthy; the listing is complete all the same.
 	Schemas []SchemaProblem
@@ -161,6 +165,10 @@ func (l *lister) page(ctx context.Context, params json.RawMessage) (next string,
 	if l.s.listed.Add(int64(len(v.Raw()))) > l.s.cfg.Limits.ResponseBytes*listedResponses {
 		return "", false, &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the lists of the server are larger than %d bytes in all", l.s.cfg.Limits.ResponseBytes*listedResponses), Seen: true}
 	}
+	if a.disputed || disputed(v, l.traits.member, "nextCursor", "resultType") {
+		l.out.Disputed = true
+		noteDisputed(l.s.cfg.Log, l.traits.method)
+	}
 	if err := l.entries(v.Get(l.traits.member)); err != nil {
 		return "", false, err
 	}
@@ -182,7 +190,7 @@ func (l *lister) cursor(v rawjson.Value) (next string, more bool, err error) {
 		return "", false, &Error{Reason: ReasonMalformedMessage, Text: l.traits.method + " has a nextCursor that is not a string", Seen: true}
 	}
 	if l.cursors[next] {
-		l.looped = true
+		l.looped, l.out.Disputed = true, true
 		l.s.cfg.Log.Note(ReasonPaginationLoop, l.traits.method+" repeats a cursor", "leave nextCursor out on the last page; clients page for ever otherwise")
 		return "", false, nil
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
@@ -66,12 +68,16 @@ type message struct {
 	result rawjson.Value // of a response
 	rpcErr *RPCError
 	flaws  rawjson.Flaws
+	// disputed: parsers differ about its members.
+	disputed bool
 }
 
 // answer is the response to a request of ours.
 type answer struct {
 	result rawjson.Value
 	rpcErr *RPCError
+	// disputed: other clients may read another answer in the same bytes.
+	disputed bool
 	// status is the HTTP status it came with, or 0; sessionID the value of the
 	// Mcp-Session-Id header.
 	status    int
@@ -115,7 +121,7 @@ func readMessage(v rawjson.Value) (message, error) {
 		}
 		return malformed(`"jsonrpc" is not "2.0"`)
 	}
-	m := message{id: v.Get("id")}
+	m := message{id: v.Get("id"), disputed: disputed(v, "jsonrpc", "id", "method", "params", "result", "error")}
 	method, result, rpcErr := v.Get("method"), v.Get("result"), v.Get("error")
 	if method.Exists() {
 		name, ok := method.Text()
@@ -147,6 +153,24 @@ func readMessage(v rawjson.Value) (message, error) {
 		m.result = result
 	}
 	return m, nil
+}
+
+// disputed reports whether parsers differ about the members of v with these names: one
+// is there twice, of which some take the first and some the last, or in another letter
+// case, which some do not tell apart.
+func disputed(v rawjson.Value, names ...string) bool {
+	seen := make(map[string]bool, len(names))
+	for name := range v.Members() {
+		i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(name, known) })
+		if i < 0 {
+			continue
+		}
+		if name != names[i] || seen[name] {
+			return true
+		}
+		seen[name] = true
+	}
+	return false
 }
 
 // insufficientScope is the error code of RFC 6750, section 3.1.

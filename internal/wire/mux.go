@@ -271,7 +271,7 @@ func (m *mux) respond(msg *message, size int) {
 	if ok && r != nil && msg.answers(id) {
 		m.flaws(r.method, msg.flaws)
 		m.settled++
-		m.settle(id, outcome{answer: &answer{result: msg.result, rpcErr: msg.rpcErr}, bytes: size})
+		m.settle(id, outcome{answer: &answer{result: msg.result, rpcErr: msg.rpcErr, disputed: msg.disputed}, bytes: size})
 		return
 	}
 	// Strict clients drop a response with a foreign id and wait on. When the id

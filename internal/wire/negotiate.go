@@ -161,7 +161,7 @@ func (n *negotiation) judgeDiscover(a *answer) (*Session, error) {
 	if revision == "" {
 		return nil, n.noModern(versions)
 	}
-	s := n.session(EraModern, revision, a.result)
+	s := n.session(EraModern, revision, a)
 	if s.caps.Kind() != rawjson.Object {
 		return nil, &Error{Reason: ReasonInvalidDiscover, Text: "the answer to server/discover has no capabilities object", Seen: true}
 	}
@@ -410,7 +410,7 @@ func (n *negotiation) judgeInitialize(a *answer) (*Session, error) {
 	}
 	n.noteNulls(methodInitialize, "", a.result)
 	n.noteNulls(methodInitialize, "/serverInfo", info)
-	s := n.session(EraLegacy, revision, a.result)
+	s := n.session(EraLegacy, revision, a)
 	s.server = n.implementation(info)
 	return s, nil
 }
@@ -425,8 +425,14 @@ func (n *negotiation) noteNulls(method, at string, v rawjson.Value) {
 	}
 }
 
-func (n *negotiation) session(era Era, revision string, opening rawjson.Value) *Session {
-	return &Session{conn: n.conn, cfg: n.cfg, ids: n.ids, http: n.http, era: era, revision: revision, opening: opening, caps: opening.Get("capabilities")}
+func (n *negotiation) session(era Era, revision string, opening *answer) *Session {
+	if opening.disputed {
+		noteDisputed(n.cfg.Log, "opening")
+	}
+	return &Session{
+		conn: n.conn, cfg: n.cfg, ids: n.ids, http: n.http, era: era, revision: revision,
+		opening: opening.result, caps: opening.result.Get("capabilities"), disputed: opening.disputed,
+	}
 }
 
 func (n *negotiation) implementation(v rawjson.Value) Implementation {

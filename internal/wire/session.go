@@ -44,6 +44,7 @@ type Session struct {
 	era      Era
 	revision string
 	opening  rawjson.Value
+	disputed bool // the opening was
 	server   Implementation
 	caps     rawjson.Value
 	spawn    time.Duration
@@ -65,6 +66,10 @@ func (s *Session) Server() Implementation { return s.server }
 
 // Opening returns the raw result of server/discover or initialize.
 func (s *Session) Opening() json.RawMessage { return s.opening.Raw() }
+
+// Disputed reports whether other clients may read another opening in the same bytes:
+// the message had a member twice, or in another letter case.
+func (s *Session) Disputed() bool { return s.disputed }
 
 // Spawn returns the time from the start of a stdio server to its first
 // message, or 0.

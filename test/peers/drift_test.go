@@ -66,7 +66,7 @@ func TestSurfaceIsStable(t *testing.T) {
 				t.Errorf("the lockfile gives back %s, not %s", b.Surface.Digest(), first.Digest())
 			}
 			second := snapshot(t, tgt)
-			r, again := baseline.Observe([]*surface.Surface{second}, b, surface.Policy{}, lint.Options{})
+			r, again := baseline.Observe(b, surface.Policy{}, lint.Options{}).Add(second)
 			if again || r.Status != baseline.Approved || len(r.Changes) > 0 || second.Digest() != first.Digest() {
 				t.Errorf("%s with %+v", r.Status, r.Changes)
 			}
@@ -227,10 +227,11 @@ func TestUpgradeShowsWhatDrifted(t *testing.T) {
 			u.install(t, link, newModules)
 			is := listsOfSDK(t, p, tgt, newestLegacy)
 			listing, confirmation := snapshot(t, tgt), snapshot(t, tgt)
-			if _, again := baseline.Observe([]*surface.Surface{listing}, b, surface.Policy{}, lint.Options{}); !again {
+			o := baseline.Observe(b, surface.Policy{}, lint.Options{})
+			if _, again := o.Add(listing); !again {
 				t.Error("one listing is enough for a change")
 			}
-			r, again := baseline.Observe([]*surface.Surface{listing, confirmation}, b, surface.Policy{}, lint.Options{})
+			r, again := o.Add(confirmation)
 			if again || r.Status != baseline.Changed {
 				t.Errorf("two equal listings are %s", r.Status)
 			}
