@@ -37,6 +37,14 @@ const (
 
 // markers finds what looks like a message of the system in the middle of a text.
 func (r *reader) markers(t *text) {
+	if strings.IndexByte(t.s, '<') >= 0 || strings.IndexByte(t.s, '[') >= 0 || strings.IndexByte(t.s, '&') >= 0 {
+		r.markup(t)
+	}
+	r.heads(t)
+}
+
+// markup finds tags, comments, labels and control tokens.
+func (r *reader) markup(t *text) {
 	s := t.s
 	tags := 0
 	for i := 0; i < len(s); i++ {
@@ -65,7 +73,6 @@ func (r *reader) markers(t *text) {
 			}
 		}
 	}
-	r.heads(t)
 }
 
 // maxTags bounds the tags that are looked at in one text, as each looks for its
@@ -203,8 +210,10 @@ func (r *reader) summons(start, end int) bool {
 
 // startsHere reports whether i is at the start of a line or sentence.
 func (r *reader) startsHere(s string, i int) bool {
-	before := strings.TrimRight(s[:i], " \t")
-	return before == "" || strings.IndexByte("\n.!?:>]#", before[len(before)-1]) >= 0
+	for i > 0 && (s[i-1] == ' ' || s[i-1] == '\t') {
+		i--
+	}
+	return i == 0 || strings.IndexByte("\n.!?:>]#", s[i-1]) >= 0
 }
 
 // tag is an opening tag. The name is empty where there is none.
@@ -347,7 +356,7 @@ func (r *reader) heads(t *text) {
 
 // colon reports whether a colon follows a token, markup aside.
 func colon(s string, k *token) bool {
-	rest := strings.TrimLeft(cut(s[k.end:], 4), "]*_")
+	rest := pastMarkup(s, k, "]*_")
 	return strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "://")
 }
 
@@ -356,8 +365,20 @@ func headEnds(s string, k *token) bool {
 	if colon(s, k) {
 		return true
 	}
-	rest := strings.TrimLeft(cut(s[k.end:], 8), "]*_ ")
-	return k.form&formCaps != 0 && (strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "- "))
+	if k.form&formCaps == 0 {
+		return false
+	}
+	rest := pastMarkup(s, k, "]*_ ")
+	return strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "- ")
+}
+
+// pastMarkup is what follows a token, a few bytes of markup aside.
+func pastMarkup(s string, k *token, markup string) string {
+	i := int(k.end)
+	for i < len(s) && i < int(k.end)+4 && strings.IndexByte(markup, s[i]) >= 0 {
+		i++
+	}
+	return s[i:]
 }
 
 // head judges a heading.

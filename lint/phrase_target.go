@@ -153,7 +153,7 @@ func (r *reader) foreign(t *text, i int) (name string, ok bool) {
 		return "", false
 	}
 	name = t.s[k.start:k.end]
-	_, neighbour := t.scan.names.server[name]
+	neighbour := len(t.scan.names.server) > 0 && t.scan.names.server[name] != ""
 	named := k.form&formIdent != 0 && !dotted(t.s, k) || neighbour
 	if !named {
 		// A plain word, with "tool" after it.
