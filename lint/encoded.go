@@ -512,10 +512,16 @@ func schemes(t *text) {
 		start := i - len(scheme)
 		switch {
 		case scheme == "data":
-			media, _, ok := strings.Cut(strings.ToLower(rest), ",")
-			if ok && activeType(media) && (t.role != roleSource || !strings.Contains(media, "svg")) {
-				t.found(Block, start, i+1+len(media), "a data: URI that carries a page or a script")
+			media, content, ok := strings.Cut(strings.ToLower(rest), ",")
+			if !ok || !activeType(media) || t.role == roleSource && strings.Contains(media, "svg") {
+				continue
 			}
+			severity := Block
+			if trifle(media, content) && !t.identifier() {
+				severity = Note
+			}
+			matched, _, _ := strings.Cut(t.s[start:min(len(t.s), start+maxWholeURL)], " ")
+			t.item.report(hit{severity, matched, "a data: URI that carries a page or a script", excerpt(t.s, start, i+1+len(media))})
 		case rest != "" && !strings.HasPrefix(rest, "void(0)"):
 			end := strings.IndexFunc(rest, unicode.IsSpace)
 			if end < 0 {
@@ -526,6 +532,17 @@ func schemes(t *text) {
 			}
 		}
 	}
+}
+
+// maxTrifle is how much of a script an example in documentation has, in bytes.
+const maxTrifle = 24
+
+// trifle reports a script that is too short to do anything, and loads none.
+func trifle(media, content string) bool {
+	if end := strings.IndexAny(content, " \n\"`"); end >= 0 {
+		content = content[:end]
+	}
+	return strings.HasSuffix(media, "/javascript") && len(content) <= maxTrifle && !strings.Contains(content, "//")
 }
 
 // schemeBefore is the scheme that ends s, in lower case, if it is one that can

@@ -85,7 +85,7 @@ func fold(s string) string {
 			return plain
 		}
 		switch kindOf(r) {
-		case markTag, markFormat, markBidi, markSelector:
+		case markTag, markFormat, markBidi, markSelector, markNothing:
 			return -1
 		default:
 			return r

@@ -68,12 +68,17 @@ const (
 // mdImage reports images and frames that are fetched when they are shown.
 func mdImage(t *text) {
 	refs := 0
-	for i := range len(t.s) {
+	for i := 0; i < len(t.s); i++ {
+		next := strings.IndexAny(t.s[i:], "<!")
+		if next < 0 {
+			return
+		}
+		i += next
 		url, end := "", 0
 		switch {
 		case t.s[i] == '<':
 			url, end = htmlSource(t.s[i:])
-		case t.s[i] == '!' && strings.HasPrefix(t.s[i:], "!["):
+		case strings.HasPrefix(t.s[i:], "!["):
 			if url, end = markdownImage(t.s[i:]); end > 0 && url == "" && refs < maxRefs {
 				refs++
 				url, end = referenceImage(t.s, i)
@@ -86,7 +91,9 @@ func mdImage(t *text) {
 		if strings.ContainsAny(url, "?{$%") {
 			message += ", with what is put into the address"
 		}
-		t.found(Block, i, i+end, message)
+		whole := wholeURL(t.s, i+end)
+		t.item.report(hit{Block, t.s[i:whole] + "\x00" + url, message, excerpt(t.s, i, i+end)})
+		i = whole - 1
 	}
 }
 
@@ -162,6 +169,12 @@ func htmlSource(s string) (url string, end int) {
 	return "", 0
 }
 
+// maxWholeURL bounds the part of an address that makes a finding.
+const maxWholeURL = 2048
+
+// wholeURL is where an address that goes on at i ends.
+func wholeURL(s string, i int) int { return i + len(untilEnd(s[i:min(len(s), i+maxWholeURL)])) }
+
 func untilEnd(s string) string {
 	if end := strings.IndexAny(s, " \t\r\n\"'<>)"); end >= 0 {
 		s = s[:end]
@@ -233,7 +246,9 @@ func suspiciousHost(t *text) {
 		}
 		user, host := splitAuthority(t.s[at:])
 		if problem := hostProblem(user, host); problem != "" {
-			t.found(Note, start, min(len(t.s), at+len(user)+len(host)), "an address "+problem)
+			shown := excerpt(t.s, start, min(len(t.s), at+len(user)+len(host)))
+			at = wholeURL(t.s, at)
+			t.item.report(hit{Note, t.s[start:at], "an address " + problem, shown})
 		}
 	}
 }

@@ -62,6 +62,8 @@ type names struct {
 	own      map[string]bool // of the surface's tools
 	count    map[itemName]int
 	reported map[itemName]bool
+	// entries stand for the definitions of those with one name.
+	entries map[itemName]digest
 	// alike holds the names of tools by what they look like.
 	alike map[string][]toolName
 	// server names a neighbour that has a tool of the name.
@@ -80,7 +82,7 @@ type toolName struct {
 
 func newNames(items []surface.Item, neighbours map[string][]string) *names {
 	n := &names{
-		own: map[string]bool{}, count: map[itemName]int{}, reported: map[itemName]bool{},
+		own: map[string]bool{}, count: map[itemName]int{}, reported: map[itemName]bool{}, entries: map[itemName]digest{},
 		alike: map[string][]toolName{}, server: map[string]string{},
 	}
 	for i := range items {
@@ -89,6 +91,12 @@ func newNames(items []surface.Item, neighbours map[string][]string) *names {
 		if kind == surface.Tool && !n.own[name] {
 			n.own[name] = true
 			n.add(name, "")
+		}
+	}
+	for i := range items {
+		if key := (itemName{items[i].Kind, items[i].Name}); n.count[key] > 1 {
+			before := n.entries[key]
+			n.entries[key] = digestOf(string(before[:]), string(items[i].Definition))
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(neighbours)) {
@@ -197,5 +205,6 @@ func duplicateName(it *item) {
 	}
 	names.reported[key] = true
 	message := fmt.Sprintf("%d entries of the list have this name: which one an agent reads depends on its client", names.count[key])
-	it.report(hit{Block, it.Name, message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength))})
+	entries := names.entries[key]
+	it.report(hit{Block, string(entries[:]), message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength))})
 }

@@ -119,42 +119,84 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestID: the same rule, place and matched text, whatever is around it.
+// TestID: the same rule, place and matched text, whatever is elsewhere.
 func TestID(t *testing.T) {
-	id := func(example string) string {
+	id := func(rule, example string) string {
 		t.Helper()
-		found := ofRule(scanExample(t, example), "hidden_format")
+		found := ofRule(scanExample(t, example), rule)
 		if len(found) != 1 {
 			t.Fatalf("%s: %+v", example, found)
 		}
 		return found[0].ID
 	}
-	first := id("{\"name\":\"a\",\"description\":\"b \u200b c\"}")
+	const mark = "See the docs\u200b here."
+	first := id("hidden_format", tool(t, mark))
 	for _, same := range []string{
-		"{\"name\":\"a\",\"description\":\"Other words \u200b around.\"}",
-		"{\"name\":\"a\",\"title\":\"d\",\"description\":\"b \u200b c\"}",
-		"{\"tools\":[{\"name\":\"b\"},{\"name\":\"a\",\"description\":\"b \u200b c\"}]}",
+		tool(t, "In other words: see the docs\u200b here"),
+		`{"name":"a","title":"d","description":"` + mark + `"}`,
+		`{"tools":[{"name":"b"},{"name":"a","description":"` + mark + `"}]}`,
 	} {
-		if id(same) != first {
+		if id("hidden_format", same) != first {
 			t.Errorf("%s has another ID", same)
 		}
 	}
 	seen := map[string]string{first: "the first"}
 	for _, other := range []string{
-		"{\"name\":\"b\",\"description\":\"b \u200b c\"}",
-		"{\"name\":\"a\",\"title\":\"b \u200b c\"}",
-		"{\"name\":\"a\",\"description\":\"b \u200c c\"}",
-		"{\"name\":\"a\",\"description\":\"b \u200b\u200b c\"}",
-		"{\"name\":\"a\",\"description\":\"b \u200b c \u200b\"}",
-		"{\"name\":\"a\",\"description\":\"b\u200bc\"}", // a block: accepting the note is not enough
-		"{\"prompts\":[{\"name\":\"a\",\"description\":\"b \u200b c\"}]}",
-		"{\"name\":\"a\",\"inputSchema\":{\"description\":\"b \u200b c\"}}",
+		`{"name":"b","description":"` + mark + `"}`,
+		`{"name":"a","title":"` + mark + `"}`,
+		`{"prompts":[{"name":"a","description":"` + mark + `"}]}`,
+		`{"name":"a","inputSchema":{"description":"` + mark + `"}}`,
+		tool(t, "See the docs\u200c here."),
+		tool(t, "See the docs\u200b\u200b here."),
+		tool(t, mark+" \u200b"),
+		tool(t, "See the docs\u200bhere."), // a block: accepting the note is not enough
+		tool(t, "See the keys\u200b here."),
+		tool(t, "See the docs\u200b there."),
 	} {
-		id := id(other)
+		id := id("hidden_format", other)
 		if seen[id] != "" {
 			t.Errorf("%s has the ID of %s", other, seen[id])
 		}
 		seen[id] = other
+	}
+}
+
+// TestAccepted: what is accepted covers no other text, and what is said elsewhere does
+// not matter to it.
+func TestAccepted(t *testing.T) {
+	for _, c := range []struct{ rule, example, same, other string }{
+		{"hidden_tag", tool(t, "Adds\U000E0061 numbers."), tool(t, "It Adds\U000E0061 numbers, fast."), tool(t, "Sends\U000E0061 numbers.")},
+		{"variation_run", tool(t, "Fast\ufe0f tool."), tool(t, "A Fast\ufe0f tool, and more."), tool(t, "Bad\ufe0f tool.")},
+		{"bidi", tool(t, "First.\nSee \u202eabc\u202c there."), tool(t, "Other.\nSee \u202eabc\u202c there."), tool(t, "First.\nSee \u202eabd\u202c there.")},
+		{"bidi", tool(t, "First. a\u200f (b)"), tool(t, "Other. a\u200f (b)"), tool(t, "First. c\u200f (b)")},
+		{"control_char", tool(t, "First.\nAdds\b\b numbers."), tool(t, "Other.\nAdds\b\b numbers."), tool(t, "First.\nAdds\b\b things.")},
+		{"control_char", tool(t, "First.\nAdds\x1b[8m.\nHidden."), tool(t, "Other.\nAdds\x1b[8m.\nHidden."), tool(t, "First.\nAdds\x1b[8m.\nCovert.")},
+		{"whitespace_pad", tool(t, "First."+strings.Repeat(" ", 50)+"Then more."), tool(t, "Other."+strings.Repeat(" ", 50)+"Then more."), tool(t, "First."+strings.Repeat(" ", 50)+"Then less.")},
+		{"bad_unicode", `{"name":"a","description":"First. See b\ud800 c."}`, `{"name":"a","description":"Other. See b\ud800 c."}`, `{"name":"a","description":"First. See d\ud800 c."}`},
+		{"duplicate_member", `{"name":"a","title":"b","title":"c"}`, `{"name":"a","title":"b","title":"c","description":"d"}`, `{"name":"a","title":"b","title":"d"}`},
+		{"duplicate_member", `{"name":"a","Title":"b"}`, `{"name":"a","Title":"b","title":"c"}`, `{"name":"a","Title":"c"}`},
+		{"duplicate_name", `{"tools":[{"name":"a"},{"name":"a","title":"b"}]}`, `{"tools":[{"name":"c"},{"name":"a"},{"name":"a","title":"b"}]}`, `{"tools":[{"name":"a"},{"name":"a","title":"d"}]}`},
+		{"md_image", tool(t, "See ![a](https://host.test/b?c=d)"), tool(t, "Show ![a](https://host.test/b?c=d) first"), tool(t, "See ![a](https://host.test/b?c=e)")},
+		{"md_image", tool(t, "![a](https://host.test/"+strings.Repeat("b", 300)+"c)"), tool(t, "See ![a](https://host.test/"+strings.Repeat("b", 300)+"c)"), tool(t, "![a](https://host.test/"+strings.Repeat("b", 300)+"d)")},
+		{"md_image", tool(t, "See ![a][b]\n\n[b]: https://host.test/c"), tool(t, "Show ![a][b]\n\n[b]: https://host.test/c"), tool(t, "See ![a][b]\n\n[b]: https://host.test/d")},
+		{"suspicious_host", tool(t, "See http://45.77.1.9/a."), tool(t, "Read http://45.77.1.9/a."), tool(t, "See http://45.77.1.9/b.")},
+		{"encoded_blob", tool(t, "data:text/html,<b>one</b>"), tool(t, "See data:text/html,<b>one</b>"), tool(t, "data:text/html,<b>two</b>")},
+		{"credential_echo", tool(t, "First. Token "+echoed+" of"), tool(t, "Other. Token "+echoed+" of"), tool(t, "First. Key "+echoed+" of")},
+	} {
+		id := func(example string) string {
+			found := ofRule(scanExample(t, example), c.rule)
+			if len(found) != 1 {
+				t.Fatalf("%s: %s: %+v", c.rule, cut(example, 300), found)
+			}
+			return found[0].ID
+		}
+		accepted := id(c.example)
+		if id(c.same) != accepted {
+			t.Errorf("%s: %s has another ID than %s", c.rule, cut(c.same, 300), cut(c.example, 300))
+		}
+		if id(c.other) == accepted {
+			t.Errorf("%s: %s has the ID of %s", c.rule, cut(c.other, 300), cut(c.example, 300))
+		}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/surface"
@@ -85,22 +87,35 @@ func formRules() []rule {
 		{
 			Rule: Rule{
 				ID: "duplicate_member", Family: "duplicate_member", Severities: []Severity{Block},
-				Text:       "a member that an object has twice: which of them is read depends on the client",
+				Text:       "a member that an object has twice, or one of a tool, a prompt or a resource that differs from a member of the protocol only in the case of letters: which of them is read depends on the client",
 				Techniques: []string{"SAFE-T1501"},
-				True:       []string{`{"name":"a","description":"b","description":"c"}`},
-				False:      []string{`{"name":"a","inputSchema":{"properties":{"name":{},"Name":{}}}}`},
+				True:       []string{`{"name":"a","description":"b","description":"c"}`, `{"name":"a","description":"b","Description":"c"}`},
+				False:      []string{`{"name":"a","inputSchema":{"properties":{"name":{},"Name":{}}},"_meta":{"Title":1}}`},
 			},
 			item: duplicateMember,
 		},
 		{
 			Rule: Rule{
-				ID: "bad_unicode", Family: "bad_unicode", Severities: []Severity{Block},
-				Text:       "half surrogate pairs and bytes that are not UTF-8: each client reads them differently",
+				ID: "bad_unicode", Family: "bad_unicode", Severities: []Severity{Block, Note},
+				Text:       "half surrogate pairs, bytes that are not UTF-8, and code points that are no characters: each client reads them differently",
 				Techniques: []string{"SAFE-T1402"},
-				True:       []string{`{"name":"a","description":"b\ud83d"}`, "{\"name\":\"a\",\"description\":\"b\xe9\"}"},
-				False:      []string{`{"name":"a","description":"\ud83d\ude00 and \ufffd"}`},
+				True: []string{
+					`{"name":"a","description":"b\ud83d"}`, "{\"name\":\"a\",\"description\":\"b\xe9\"}", `{"name":"a","description":"b\ufdd1"}`,
+					`{"name":"a","inputSchema":{"properties":{"b":{"pattern":"[^\ufffe\uffff]"}}}}`,
+				},
+				False: []string{`{"name":"a","description":"\ud83d\ude00 and \ufffd"}`},
 			},
 			text: badUnicode, traits: hasNonASCII,
+		},
+		{
+			Rule: Rule{
+				ID: "credential_echo", Family: "credential_echo", Severities: []Severity{Block},
+				Text:       "a credential that the check sent to the server, in what the server says of itself",
+				Techniques: []string{"SAFE-T1506"},
+				True:       []string{`{"name":"a","description":"For the user with the token ` + echoed + `."}`},
+				False:      []string{`{"name":"a","description":"A token such as ***."}`},
+			},
+			text: credentialEcho, traits: hasNonASCII,
 		},
 		{
 			Rule: Rule{
@@ -374,7 +389,7 @@ func unknownSchema(t *text) {
 	switch host := urlHost(t.s); host {
 	case "json-schema.org", "spec.openapis.org", "modelcontextprotocol.io":
 	default:
-		t.found(Note, 0, min(len(t.s), maxExcerpt), "a schema in a dialect that is defined elsewhere")
+		t.item.report(hit{Note, t.s, "a schema in a dialect that is defined elsewhere", excerpt(t.s, 0, min(len(t.s), maxExcerpt))})
 	}
 }
 
@@ -409,17 +424,81 @@ func oversizedSurface(it *item) {
 func sizeBucket(size int) string { return fmt.Sprint(bits.Len(uint(size))) }
 
 func duplicateMember(it *item) {
-	for _, pointer := range it.flaws.Duplicates {
-		it.at(pointer, func() {
-			it.report(hit{
-				Block, "", "a member that its object has more than once: which one is read depends on the client",
-				excerpt(pointer, 0, min(len(pointer), maxExcerpt)),
+	if len(it.flaws.Duplicates) > 0 {
+		duplicates(it, it.value)
+	}
+	for name, value := range it.value.Members() {
+		if it.respelled(name) {
+			it.below(name, func() {
+				it.report(hit{
+					Block, string(value.Raw()), "a member that differs from one of the protocol only in the case of letters: which one is read depends on the client",
+					excerpt(name, 0, min(len(name), maxExcerpt)),
+				})
 			})
+		}
+	}
+}
+
+// duplicates reports every member that an object in v has more than once.
+func duplicates(it *item, v rawjson.Value) {
+	for i, elem := range v.Elems() {
+		it.path.push(step{index: i})
+		duplicates(it, elem)
+		it.path.pop()
+	}
+	type values struct {
+		count  int
+		digest digest
+	}
+	seen := make(map[string]values, v.Len())
+	for name, value := range v.Members() {
+		of := seen[name]
+		seen[name] = values{of.count + 1, digestOf(string(of.digest[:]), string(value.Raw()))}
+	}
+	for name, value := range v.Members() {
+		it.below(name, func() {
+			if of := seen[name]; of.count > 1 {
+				delete(seen, name)
+				it.report(hit{
+					Block, string(of.digest[:]), "a member that its object has more than once: which one is read depends on the client",
+					excerpt(name, 0, min(len(name), maxExcerpt)),
+				})
+			}
+			duplicates(it, value)
 		})
 	}
 }
 
+// respelled reports a name that is one of the protocol for an item but for the case of
+// its letters. Some clients do not tell them apart.
+func (it *item) respelled(name string) bool {
+	var members []string
+	switch it.Kind {
+	case surface.Tool:
+		members = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "execution", "_meta"}
+	case surface.Prompt:
+		members = []string{"name", "title", "description", "arguments", "icons", "_meta"}
+	case surface.Resource:
+		members = []string{"uri", "name", "title", "description", "mimeType", "size", "annotations", "icons", "_meta"}
+	case surface.ResourceTemplate:
+		members = []string{"uriTemplate", "name", "title", "description", "mimeType", "annotations", "icons", "_meta"}
+	}
+	return slices.ContainsFunc(members, func(member string) bool { return name != member && strings.EqualFold(name, member) })
+}
+
+// badUnicode looks for what stands for no character. That a bad byte was read as
+// U+FFFD, only the definition tells.
 func badUnicode(t *text) {
+	bad := slices.DeleteFunc(t.marksOf(markNothing), func(m mark) bool {
+		return strings.HasPrefix(t.s[m.start:], echoed) || strings.HasSuffix(t.s[:m.end], echoed)
+	})
+	if len(bad) > 0 {
+		severity := Block
+		if t.role == rolePattern {
+			severity = Note // a class of characters to refuse
+		}
+		t.hidden(severity, bad, t.beside(bad), "", "code point that is no character")
+	}
 	at := strings.IndexRune(t.s, '\uFFFD')
 	if at < 0 {
 		return
@@ -429,10 +508,34 @@ func badUnicode(t *text) {
 	if flaws.InvalidUTF8+flaws.LoneSurrogates == 0 {
 		return
 	}
+	bad = nil
+	for i, r := range t.s {
+		if r == utf8.RuneError {
+			bad = append(bad, mark{start: i, end: i + len("\uFFFD")})
+		}
+	}
 	t.item.report(hit{
-		Block, fmt.Sprint(strings.Count(t.s, "\uFFFD")), "text that is not valid Unicode: each client reads it differently",
+		Block, t.beside(bad), "text that is not valid Unicode: each client reads it differently",
 		excerpt(t.s, at, at+len("\uFFFD")),
 	})
+}
+
+// echoed is what the program makes of a credential of its own that a server repeats.
+const echoed = "\uFDD0***\uFDD0"
+
+func credentialEcho(t *text) {
+	for at := 0; ; {
+		n := strings.Index(t.s[at:], echoed)
+		if n < 0 {
+			return
+		}
+		start := at + n
+		at = start + len(echoed)
+		t.item.report(hit{
+			Block, t.beside([]mark{{start: start, end: at}}), "a credential that the check sent stands in what the server says: whoever reads that has it",
+			excerpt(t.s, start, at),
+		})
+	}
 }
 
 func unreadable(it *item) {

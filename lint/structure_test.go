@@ -136,6 +136,21 @@ func TestHonestEncoded(t *testing.T) {
 	checkRule(t, `{"resources":[{"uri":"a:b","name":"b","blob":"`+base64.StdEncoding.EncodeToString([]byte("This is a resource in base64."))+`"}]}`, "encoded_blob", "")
 }
 
+// TestTrifles: a script of a few bytes is an example.
+func TestTrifles(t *testing.T) {
+	for text, severity := range map[string]Severity{
+		"Modules such as data:text/javascript,export{} are loaded.": Note,
+		"Loads `data:text/javascript,alert(1)` as a module.":        Note,
+		"Loads data:text/javascript,import'//host.test'":            Block,
+		"Loads data:text/javascript;base64,ZXhwb3J0":                Block,
+		"Loads data:text/javascript,fetch(location.hash.slice(1))":  Block,
+		"Loads data:text/html,hello":                                Block,
+	} {
+		checkRule(t, tool(t, text), "encoded_blob", severity)
+	}
+	checkRule(t, `{"resources":[{"uri":"data:text/javascript,export{}"}]}`, "encoded_blob", Block)
+}
+
 func TestImages(t *testing.T) {
 	for text, severity := range map[string]Severity{
 		"![](https://host.test/a?b=c)":                                           Block,
@@ -373,6 +388,24 @@ func TestDifferent(t *testing.T) {
 	checkRule(t, `{"name":"a","title":"`+url.QueryEscape("\ufffd")+" \ufffd"+`"}`, "bad_unicode", "")
 	checkRule(t, `{"tools":[{"name":"a"},{"name":"a"},{"name":"a","title":"b"},{"name":"b"}]}`, "duplicate_name", Block)
 	checkRule(t, `{"tools":[{"name":"a"}],"prompts":[{"name":"a"}]}`, "duplicate_name", "")
+	for example, severity := range map[string]Severity{
+		`{"name":"a","Description":"b"}`:                        Block,
+		`{"name":"a","INPUTSCHEMA":{}}`:                         Block,
+		`{"prompts":[{"name":"a","Arguments":[]}]}`:             Block,
+		`{"resources":[{"uri":"a:b","URI":"a:c"}]}`:             Block,
+		`{"resourceTemplates":[{"uritemplate":"a:b"}]}`:         Block,
+		`{"name":"a","inputSchema":{"Title":"b"}}`:              "",
+		`{"name":"a","_meta":{"Name":"b"},"Arguments":{"b":1}}`: "",
+		`{"name":"a","input_schema":{},"parameters":{}}`:        "",
+	} {
+		checkRule(t, example, "duplicate_member", severity)
+	}
+	for text, severity := range map[string]Severity{
+		"a\ufdd0b": Block, "a\ufdef": Block, "\ufffe": Block, "\U0001FFFF": Block, "\U0010FFFE": Block,
+		"a\ufdcfb\ufdf0\ufffd": "", "a" + echoed + "b": "",
+	} {
+		checkRule(t, tool(t, text), "bad_unicode", severity)
+	}
 	checkRule(t, `not JSON`, "unreadable", Block)
 	if found := ofRule(scanExample(t, "not JSON, but \u202e all the same"), "bidi"); len(found) != 1 {
 		t.Errorf("%+v", found)

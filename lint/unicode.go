@@ -142,7 +142,7 @@ func hiddenTag(t *text) {
 			payload.WriteRune(r)
 		}
 	}
-	t.hidden(Block, tags, payload.String(), "tag character")
+	t.hidden(Block, tags, t.beside(tags), payload.String(), "tag character")
 }
 
 func hiddenFormat(t *text) {
@@ -159,7 +159,7 @@ func hiddenFormat(t *text) {
 	case t.identifier() || len(formats) >= 4 || slices.ContainsFunc(formats, func(m mark) bool { return m.inWord(t.s) }):
 		severity = Block
 	}
-	t.hidden(severity, formats, twoSymbols(formats), "invisible character")
+	t.hidden(severity, formats, t.beside(formats), twoSymbols(formats), "invisible character")
 }
 
 func variationRun(t *text) {
@@ -181,7 +181,7 @@ func variationRun(t *text) {
 	case t.identifier() || len(selectors) >= 4:
 		severity = Block
 	}
-	t.hidden(severity, selectors, readable(payload), "variation selector")
+	t.hidden(severity, selectors, t.beside(selectors), readable(payload), "variation selector")
 }
 
 func controlChar(t *text) {
@@ -200,7 +200,7 @@ func controlChar(t *text) {
 	if t.role == rolePattern && !slices.ContainsFunc(controls, func(m mark) bool { return m.r == '\x1b' }) {
 		severity = Note // a class of characters to refuse
 	}
-	t.hidden(severity, controls, "", "control character")
+	t.hidden(severity, controls, t.controlled(controls), "", "control character")
 }
 
 func bidi(t *text) {
@@ -208,10 +208,20 @@ func bidi(t *text) {
 	if len(controls) == 0 {
 		return
 	}
-	if severity := bidiSeverity(t, controls); severity != "" {
-		t.hidden(severity, controls, "", "direction control")
+	severity := bidiSeverity(t, controls)
+	if severity == "" {
+		return
 	}
+	matched := t.beside(controls)
+	if slices.ContainsFunc(controls, func(m mark) bool { return !strayMark(m.r) }) {
+		matched = t.controlled(controls)
+	}
+	t.hidden(severity, controls, matched, "", "direction control")
 }
+
+// strayMark reports a mark that stands for a letter of a direction, and reaches over no
+// text.
+func strayMark(r rune) bool { return r == '\u200E' || r == '\u200F' || r == '\u061C' }
 
 // bidiSeverity is empty where the controls serve the text.
 func bidiSeverity(t *text, controls []mark) Severity {
@@ -221,7 +231,7 @@ func bidiSeverity(t *text, controls []mark) Severity {
 		switch m.r {
 		case '\u202D', '\u202E':
 			return Block
-		case '\u200E', '\u200F', '\u061C':
+		default:
 			marks++
 			if i >= 2 && controls[i-1].end == m.start && controls[i-2].end == controls[i-1].start {
 				return Block // three in a row show nothing that one does not
@@ -249,17 +259,9 @@ func bidiSeverity(t *text, controls []mark) Severity {
 	}
 }
 
-// hidden reports marks of one kind, as one finding for the whole text: the same
-// marks elsewhere in the same text are the same finding.
-func (t *text) hidden(severity Severity, marks []mark, payload, what string) {
-	var matched strings.Builder
-	for i, m := range marks {
-		if i > 0 && marks[i-1].end != m.start {
-			matched.WriteByte(0)
-		}
-		matched.WriteString(t.s[m.start:m.end])
-	}
-	if id, ok := t.item.admit(severity, matched.String()); ok {
+// hidden reports marks of one kind, as one finding for the whole text.
+func (t *text) hidden(severity Severity, marks []mark, matched, payload, what string) {
+	if id, ok := t.item.admit(severity, matched); ok {
 		h := hit{severity: severity, message: describe(marks, what)}
 		if payload != "" {
 			h.message += ", which spell text that a model can read and a person does not see"
@@ -272,6 +274,58 @@ func (t *text) hidden(severity Severity, marks []mark, payload, what string) {
 	if payload != "" {
 		t.reveal(payload, allRules)
 	}
+}
+
+const (
+	maxBeside  = 32 // bytes of a word beside a mark
+	maxBetween = 8  // and of what stands between
+)
+
+// beside gives the runs of marks, each with the word before and the word after it.
+// What is elsewhere in the text may change; these make the finding.
+func (t *text) beside(marks []mark) string {
+	var b strings.Builder
+	for i := 0; i < len(marks); {
+		start, end := marks[i].start, marks[i].end
+		for i++; i < len(marks) && marks[i].start == end; i++ {
+			end = marks[i].end
+		}
+		b.WriteString(t.s[wordBefore(t.s, start):wordAfter(t.s, end)])
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+func wordBefore(s string, i int) int {
+	for n := 0; i > 0 && n < maxBetween && charClass[s[i-1]]&classWord == 0; n++ {
+		i--
+	}
+	for n := 0; i > 0 && n < maxBeside && charClass[s[i-1]]&classWord != 0; n++ {
+		i--
+	}
+	return i
+}
+
+func wordAfter(s string, i int) int {
+	for n := 0; i < len(s) && n < maxBetween && charClass[s[i]]&classWord == 0; n++ {
+		i++
+	}
+	for n := 0; i < len(s) && n < maxBeside && charClass[s[i]]&classWord != 0; n++ {
+		i++
+	}
+	return i
+}
+
+// controlled gives the text that controls change: their lines, and all that follows
+// where a terminal is told what to do.
+func (t *text) controlled(marks []mark) string {
+	start := strings.LastIndexByte(t.s[:marks[0].start], '\n') + 1
+	last := marks[len(marks)-1].end
+	terminal := slices.ContainsFunc(marks, func(m mark) bool { return m.r == '\x1b' || m.r == '\u009b' })
+	if end := strings.IndexByte(t.s[last:], '\n'); end >= 0 && !terminal {
+		return t.s[start : last+end]
+	}
+	return t.s[start:]
 }
 
 // runEnd is where the first run of marks ends.
@@ -378,6 +432,7 @@ const (
 	maxIndent    = 80 // at its start
 	maxBreaks    = 15
 	columnsOfTab = 4
+	maxPushed    = 400 // bytes of the text behind that the finding is about
 )
 
 // whitespacePad reports stretches of blanks after which text goes on out of sight. A
@@ -390,7 +445,8 @@ func whitespacePad(t *text) {
 			continue
 		}
 		shown := excerpt(t.s[:start], start, start) + " [" + what + "] " + excerpt(t.s[end:], 0, 0)
-		t.item.report(hit{Block, t.s[start:end], what + " before more text", shown})
+		matched := t.s[start:min(len(t.s), end+maxPushed)]
+		t.item.report(hit{Block, matched, what + " before more text", shown})
 	}
 }
 

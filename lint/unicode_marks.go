@@ -30,6 +30,7 @@ const (
 	markSelector          // of a variant of the character before
 	markControl           // C0 and C1 but tab and line breaks
 	markBreak             // tab and line breaks
+	markNothing           // a code point that is no character
 )
 
 // mark is an invisible character that its context does not explain (or, for those
@@ -57,6 +58,8 @@ func kindOf(r rune) markKind {
 		return markSelector
 	case tagFirst <= r && r <= tagLast:
 		return markTag
+	case '\uFDD0' <= r && r <= '\uFDEF' || r&0xFFFE == 0xFFFE:
+		return markNothing
 	case r == brailleBlank || '\uFFF9' <= r && r <= '\uFFFB' || unicode.Is(ignorable, r):
 		return markFormat
 	default:
