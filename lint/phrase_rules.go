@@ -147,8 +147,8 @@ func (r *reader) concealed(p *passage) Severity {
 		b.is(r.tokens[next], "redirects") {
 		return ""
 	}
-	if b.after(r.tokens, p.last, 60, "switch") {
-		return ""
+	if b.after(r.tokens, p.last, 60, "switch") || b.after(r.tokens, p.last, 16, "ids") {
+		return "" // a feature, and what is of no use to a person
 	}
 	until := min(p.last+4, len(r.tokens))
 	if b.between(r.tokens, p.first, until, "kept") && b.between(r.tokens, p.first, until, "reveal") &&

@@ -12,7 +12,7 @@ var wordClasses = map[string]string{
 	"not":         `not dont never without cannot cant wont shouldnt mustnt neednt avoid refrain nor no doesnt isnt`,
 	"conditional": `after until unless if once when only whether requires require needs`,
 	"optional":    `whether optionally if`,
-	"purpose":     `when if to on in for within of from that unless`,
+	"purpose":     `when if to on in for within of from that unless about regarding related concerning`,
 	"never":       `never not dont cannot`,
 	"onward":      `and but then just instead always`,
 	"variable":    `key secret token password passwd credentials credential apikey pat`,
@@ -23,6 +23,7 @@ var wordClasses = map[string]string{
 	"technical": `id ids uuid uuids json internal name names token tokens password passwords key keys secret secrets
 		schema identifier identifiers url urls raw technical details error errors tool tools mcp credentials
 		path paths`,
+	"ids":       `id ids uuid uuids identifier identifiers`,
 	"kept":      `secret secrets password passwords credential credentials token tokens key keys passphrase`,
 	"reveal":    `reveal revealing disclose disclosing divulge`,
 	"addressed": `user users human humans them you that`,
