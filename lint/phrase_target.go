@@ -389,7 +389,7 @@ func (r *reader) stolen(i int) bool {
 	b := r.book
 	reading := b.before(r.tokens, i, 60, "obtain")
 	switch {
-	case reading && r.passedOn(i):
+	case (reading || b.after(r.tokens, i, 40, "obtain")) && r.passedOn(i):
 		return true
 	case reading && b.before(r.tokens, i, 90, "ritual"):
 		return true
