@@ -26,7 +26,8 @@ type Binding struct {
 	Protocol string `json:"protocol,omitempty"`
 }
 
-// Acceptance is a finding that a person looked at and accepted.
+// Acceptance is a finding that a person looked at and accepted. It counts for a
+// finding that is the same in everything but the ruleset.
 type Acceptance struct {
 	ID       string        `json:"id"`
 	Rule     string        `json:"rule"`
@@ -46,46 +47,13 @@ type Baseline struct {
 	Binding Binding
 	// Surface is never nil.
 	Surface *surface.Surface
-	// Ruleset is that of the lint when the surface was approved.
+	// Ruleset is that of the lint when the surface was approved. Where it is known
+	// to be older than that of today, what is found in text that was approved is an
+	// event. With any other one, and with none, every block finding fails until it
+	// is accepted: none is for a surface that nobody judged, or that was approved
+	// with block findings left open, which must not pass after an upgrade.
 	Ruleset  string
 	Accepted []Acceptance
 	// Masks are texts that change by themselves, and in which parts.
 	Masks []surface.Mask
-}
-
-// Status is the outcome of a verification.
-type Status string
-
-// The outcomes, from the worst.
-const (
-	Changed       Status = "changed"       // a change that fails
-	Flagged       Status = "flagged"       // no such change, but a finding that fails
-	Inconsistent  Status = "inconsistent"  // fresh listings, or identities, differ
-	Misconfigured Status = "misconfigured" // no baseline, another binding, a refused credential
-	Unknown       Status = "unknown"       // could not be listed to its end
-	Approved      Status = "approved"      // nothing that fails
-)
-
-// Verdict is a finding, and what it does in a verification.
-type Verdict struct {
-	lint.Finding
-	// Effect: fail, event (a note, or found by newer rules in text that was
-	// approved), or silent (accepted).
-	Effect surface.Effect `json:"effect"`
-	// New: not in the approved surface.
-	New      bool        `json:"new"`
-	Accepted *Acceptance `json:"accepted,omitempty"`
-}
-
-// Result is the outcome of a verification.
-type Result struct {
-	Status   Status           `json:"status"`
-	Changes  []surface.Change `json:"changes"`
-	Findings []Verdict        `json:"findings"`
-	// Unlisted are inventories that were approved, and were not listed to their end
-	// now.
-	Unlisted []surface.Kind `json:"unlisted,omitempty"`
-	// Digest is that of the surface seen, Approved that of the baseline.
-	Digest   surface.Digest `json:"digest"`
-	Approved surface.Digest `json:"approved"`
 }

@@ -9,8 +9,12 @@ import (
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
-// BindingOf is what a baseline of t belongs to, seen as client, which is empty for
-// the default identity.
+// ClientOf is the client identity of a [Binding], of the name and the user agent that
+// a client gives in place of the default ones; empty for those.
+func ClientOf(name, userAgent string) string { return strings.TrimSpace(name + " " + userAgent) }
+
+// BindingOf is what a baseline of t belongs to, seen as client, which is
+// that of [ClientOf].
 //
 // It is the same on every machine that a lockfile is for: the names of variables
 // and the base names of files are part of it, folders and values are not.

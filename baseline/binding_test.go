@@ -87,14 +87,14 @@ func TestMasks(t *testing.T) {
 			t.Errorf("%s: (-want +got)\n%s", text, diff)
 		}
 	}
-	for _, text := range []string{"", "tool", "tool/a#/b", "hammer/a=date", "tool/a#b=date", "tool/a=", "tool/a=words", "tool/a=date,date", "tool/%zz=date", "tool/a#/%=date"} {
+	for _, text := range []string{"", "tool", "tool/a#/b", "hammer/a=date", "protocol=date", "auth#/issuer/issuer=version", "capabilities#/x=date", "tool/a#b=date", "tool/a=", "tool/a=words", "tool/a=date,date", "tool/%zz=date", "tool/a#/%=date"} {
 		if m, err := ParseMask(text); err == nil {
 			t.Errorf("%q is %+v", text, m)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		want := surface.Mask{
-			Kind: rapid.SampledFrom(surface.Kinds()).Draw(t, "kind"), Item: hostileText().Draw(t, "item"),
+			Kind: rapid.SampledFrom([]surface.Kind{surface.Server, surface.Instructions, surface.Tool, surface.Resource, surface.ResourceTemplate, surface.Prompt}).Draw(t, "kind"), Item: hostileText().Draw(t, "item"),
 			Masks: rapid.SampledFrom([][]surface.MaskKind{{surface.MaskDate}, {surface.MaskDate, surface.MaskVersion, surface.MaskInteger}}).Draw(t, "masks"),
 		}
 		if rapid.Bool().Draw(t, "placed") {

@@ -69,7 +69,7 @@ func (e *emitter) acceptance(a Acceptance) {
 	e.field(4, "rule", a.Rule)
 	e.field(4, "ruleset", a.Ruleset)
 	e.field(4, "severity", string(a.Severity))
-	e.field(4, "kind", string(a.Kind))
+	e.optional(4, "kind", string(a.Kind))
 	e.optional(4, "item", a.Item)
 	e.optional(4, "pointer", a.Pointer)
 	e.field(4, "excerpt", a.Excerpt)
@@ -187,6 +187,7 @@ func sortedAcceptances(accepted []Acceptance) []Acceptance {
 			strings.Compare(a.Pointer, b.Pointer),
 			strings.Compare(a.Rule, b.Rule),
 			strings.Compare(a.ID, b.ID),
+			strings.Compare(a.Excerpt, b.Excerpt),
 		)
 	})
 }

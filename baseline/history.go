@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"crypto/sha256"
 	"slices"
 
 	"github.com/mcpvigil/mcpvigil/surface"
@@ -13,12 +14,41 @@ const (
 	flips = 3
 )
 
-// Sighting is the digest that one check saw.
+// Sighting is what one check saw.
 type Sighting struct {
+	// Digest covers everything but the login.
 	Digest surface.Digest `json:"digest"`
+	// Login covers its metadata; nil when that was never looked at.
+	Login *surface.Digest `json:"login,omitempty"`
 	// Volatile: what changed since the check before are dates, versions and
 	// integers in text, and nothing else.
 	Volatile bool `json:"volatile,omitempty"`
+}
+
+// saw reports whether two checks saw the same; a login that one of them did not look
+// at is no difference.
+func (s Sighting) saw(other Sighting) bool {
+	return s.Digest == other.Digest && (s.Login == nil || other.Login == nil || *s.Login == *other.Login)
+}
+
+// sight is what is seen in s.
+func sight(s *surface.Surface) Sighting {
+	var out Sighting
+	rest, login := sha256.New(), sha256.New()
+	for _, item := range s.Items() {
+		if item.Kind == surface.Auth {
+			login.Write(item.Digests.Raw[:])
+			continue
+		}
+		rest.Write([]byte(item.Kind + "\x00"))
+		rest.Write(item.Digests.Raw[:])
+	}
+	out.Digest = surface.Digest(rest.Sum(nil))
+	if len(s.Of(surface.Auth)) > 0 {
+		d := surface.Digest(login.Sum(nil))
+		out.Login = &d
+	}
+	return out
 }
 
 // History is what a monitor remembers of the surfaces that it saw, to tell a
@@ -31,19 +61,51 @@ type History struct {
 	Said surface.Class `json:"said,omitempty"`
 }
 
-// See adds a check. It says [surface.VolatileText] when the surface changed three
-// times within the last eight checks in nothing but volatile text,
-// [surface.InconsistentListing] when it changed as often between two digests, and
-// nothing otherwise. Each is said once, the weaker one not after the other, until
-// eight checks in a row saw the same.
-func (h History) See(s Sighting) (next History, say surface.Class) {
+// See adds a check that saw cur, after one that saw prev, which is nil when that is
+// not known any more. b is the baseline of the server, or nil. The check is left out
+// when cur was not listed to its end: nothing can be said of it. What only a mask
+// covers is no change, nor whether the login was looked at.
+//
+// It says [surface.VolatileText] when the surface changed three times within the
+// last eight checks in nothing but volatile text, [surface.InconsistentListing] when
+// it changed as often between two states, and nothing otherwise. Each is said once,
+// the weaker one not after the other, until eight checks in a row saw the same.
+func (h History) See(prev, cur *surface.Surface, b *Baseline) (next History, say surface.Class) {
+	if len(cur.Unlisted()) > 0 {
+		return h, ""
+	}
+	var masks []surface.Mask
+	if b != nil {
+		masks = b.Masks
+	}
+	s := sight(cur)
+	if len(h.Seen) == 0 {
+		return h.see(s)
+	}
+	last := h.Seen[len(h.Seen)-1]
+	if prev != nil && len(prev.Unlisted()) == 0 {
+		_, same, volatile := difference(prev, cur, masks)
+		s.Volatile = volatile && !same
+		if same {
+			s.Digest = last.Digest
+		}
+	}
+	if s.Login == nil {
+		s.Login = last.Login
+	}
+	return h.see(s)
+}
+
+func (h History) see(s Sighting) (next History, say surface.Class) {
 	next = History{Seen: append(slices.Clone(h.Seen), s), Said: h.Said}
 	next.Seen = next.Seen[max(0, len(next.Seen)-kept):]
 	changed, volatile := 0, 0
-	digests := map[surface.Digest]bool{}
+	var states []Sighting
 	for i, seen := range next.Seen {
-		digests[seen.Digest] = true
-		if i == 0 || seen.Digest == next.Seen[i-1].Digest {
+		if !slices.ContainsFunc(states, seen.saw) {
+			states = append(states, seen)
+		}
+		if i == 0 || seen.saw(next.Seen[i-1]) {
 			continue
 		}
 		changed++
@@ -56,7 +118,7 @@ func (h History) See(s Sighting) (next History, say surface.Class) {
 		next.Said = ""
 	case changed >= flips && changed == volatile:
 		say = surface.VolatileText
-	case changed >= flips && len(digests) == 2:
+	case changed >= flips && len(states) == 2:
 		say = surface.InconsistentListing
 	}
 	if say == "" || say == next.Said || next.Said == surface.InconsistentListing {

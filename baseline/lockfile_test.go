@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -161,10 +160,8 @@ func TestLockfileRoundTrip(t *testing.T) {
 	l := &Lockfile{Baselines: []*Baseline{search(t), other}}
 	data := l.Encode()
 	for name, file := range map[string][]byte{
-		"as written":     data,
-		"Windows":        bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")),
-		"with a comment": append([]byte("# kept by nobody\n"), data...),
-		"with a BOM":     append([]byte("\xef\xbb\xbf"), data...),
+		"as written": data,
+		"Windows":    bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")),
 	} {
 		got, err := Read(file)
 		if err != nil {
@@ -231,10 +228,15 @@ func hostileSurface() *rapid.Generator[*surface.Surface] {
 func TestLockfileHoldsAnySurface(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(label string) string { return hostileText().Filter(validText).Draw(t, label) }
+		raw := func(label string) string {
+			return rapid.OneOf(hostileText(), rapid.Just("cut \xe2\x80"), rapid.Just("\xff\xff")).Draw(t, label)
+		}
 		b := New(text("name"), Binding{Endpoint: text("endpoint"), Credential: text("credential"), Client: text("client")},
-			hostileSurface().Draw(t, "surface"), Acceptance{
-				ID: text("id"), Severity: lint.Note, Kind: surface.Prompt, Item: text("item"), Pointer: text("pointer"), Reason: text("reason"),
-			})
+			hostileSurface().Draw(t, "surface"))
+		b.Accepted = Accept([]lint.Finding{{
+			ID: text("id"), Severity: lint.Note, Kind: rapid.SampledFrom(append(surface.Kinds(), "")).Draw(t, "kind"),
+			Item: raw("item"), Pointer: raw("pointer"), Excerpt: raw("excerpt"),
+		}}, raw("reason"))
 		b.Masks = []surface.Mask{{Kind: surface.Tool, Item: text("item"), Pointer: "/" + text("pointer"), Masks: []surface.MaskKind{surface.MaskVersion}}}
 		data := (&Lockfile{Baselines: []*Baseline{b}}).Encode()
 		l, err := Read(data)
@@ -338,6 +340,10 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := Read((&Lockfile{Baselines: []*Baseline{two}}).Encode()); err == nil || !strings.Contains(err.Error(), `"f1" is accepted twice`) {
 		t.Errorf("accepted twice: %v", err)
 	}
+	two.Accepted[1].Excerpt = "of another tool of that name"
+	if _, err := Read((&Lockfile{Baselines: []*Baseline{two}}).Encode()); err != nil {
+		t.Errorf("two excerpts of one id: %v", err)
+	}
 }
 
 func TestFindAndPut(t *testing.T) {
@@ -391,19 +397,92 @@ func TestLargeLockfile(t *testing.T) {
 	for _, item := range b.Surface.Items() {
 		size += len(item.Definition)
 	}
-	start := time.Now()
 	data := (&Lockfile{Baselines: []*Baseline{b}}).Encode()
-	encoded := time.Since(start)
 	l, err := Read(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d bytes of definitions, %d of lockfile: encoded in %v, read in %v", size, len(data), encoded, time.Since(start)-encoded)
 	if l.Baselines[0].Surface.Digest() != b.Surface.Digest() {
 		t.Error("read back as something else")
 	}
-	if size < 1_300_000 || time.Since(start) > 5*time.Second {
-		t.Errorf("%d bytes took %v", size, time.Since(start))
+	if size < 1_300_000 || len(data) > 3*size {
+		t.Errorf("%d bytes of definitions take %d bytes", size, len(data))
+	}
+}
+
+// TestReadRefusesOtherSpellings: what YAML allows and mcpvigil does not write can show
+// a reviewer something else than is read. [ReadLoose] takes it, to write it afresh.
+func TestReadRefusesOtherSpellings(t *testing.T) {
+	good := string((&Lockfile{Baselines: []*Baseline{search(t)}}).Encode())
+	edit := func(old, replacement string) string {
+		if !strings.Contains(good, old) {
+			t.Fatalf("%q is not in the lockfile", old)
+		}
+		return strings.Replace(good, old, replacement, 1)
+	}
+	const mask = "  - tool/search#/description=date,integer\n"
+	comments := strings.Repeat("# only a comment\n", 400)
+	utf16 := []byte{0xff, 0xfe}
+	for _, unit := range good {
+		utf16 = append(utf16, byte(unit), byte(unit>>8))
+	}
+	first := func(text string) int { return 1 + strings.Count(good[:strings.Index(good, text)], "\n") }
+	for name, c := range map[string]struct {
+		file string
+		line int
+	}{
+		"a comment":             {edit("version: 1\n", "# harmless\nversion: 1\n"), 4},
+		"a comment behind":      {edit("name: search\n", "name: search # as before\n"), first("- name: search")},
+		"a comment at the end":  {good + "# approved by all\n", 1 + strings.Count(good, "\n")},
+		"comments before masks": {edit(mask, comments+mask), first(mask)},
+		"U+2028 in a comment":   {edit("version: 1\n", "# harmless\u2028version: 1\n"), 4},
+		"U+0085 in a comment":   {edit("version: 1\n", "# harmless\u0085version: 1\n"), 4},
+		"CR in a comment":       {edit("version: 1\n", "# harmless\rversion: 1\n"), 4},
+		"an escape of a letter": {edit("name: search\n", "name: \"\\x73earch\"\n"), first("- name: search")},
+		"a long escape":         {edit("credential: env:SEARCH_TOKEN\n", "credential: \"\\u0065nv:SEARCH_TOKEN\"\n"), first("  credential:")},
+		"quotes":                {edit("name: search\n", "name: 'search'\n"), first("- name: search")},
+		"blanks":                {edit("      Search first.", "      "+strings.Repeat(" ", 3000)+"\n      Search first."), 0},
+		"blanks before a value": {edit("rule: hidden_format", "rule: "+strings.Repeat(" ", 3000)+"hidden_format"), first("    rule:")},
+		"blanks behind":         {edit("rule: hidden_format", "rule: hidden_format  "), first("    rule:")},
+		"flow":                  {edit("  masks:\n"+mask, "  masks: [tool/search#/description=date,integer]\n"), 0},
+		"another flow":          {edit("  masks:\n"+mask, "  masks: [\"tool/search#/description=date,integer\"]\n"), first("  masks:")},
+		"another order":         {edit("  credential: env:SEARCH_TOKEN\n  protocol: \"2025-11-25\"\n", "  protocol: \"2025-11-25\"\n  credential: env:SEARCH_TOKEN\n"), first("  credential:")},
+		"an empty line":         {edit("baselines:\n", "baselines:\n\n"), first("- name: search")},
+		"no line end":           {strings.TrimSuffix(good, "\n"), strings.Count(good, "\n")},
+		"a start of document":   {"---\n" + good, 1},
+		"an end of document":    {good + "...\n", 1 + strings.Count(good, "\n")},
+		"a byte order mark":     {"\ufeff" + good, 1},
+		"UTF-16":                {string(utf16), 1},
+		"no header":             {strings.TrimPrefix(good, header), 1},
+		"an empty optional":     {edit("  protocol:", "  client: \"\"\n  protocol:"), first("  protocol:")},
+		"a mask spelled badly":  {edit("=date,integer", "=integer,date"), first(mask)},
+	} {
+		_, err := Read([]byte(c.file))
+		if err == nil {
+			t.Errorf("%s was read", name)
+			continue
+		}
+		if c.line == 0 { // no other spelling, but something else
+			continue
+		}
+		if want := fmt.Sprintf("line %d: not written as mcpvigil writes it", c.line); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+		l, err := ReadLoose([]byte(c.file))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if diff := cmp.Diff(good, string(l.Encode())); diff != "" {
+			t.Errorf("%s, written afresh: (-want +got)\n%s", name, diff)
+		}
+	}
+	// What a person may edit is what mcpvigil could have written.
+	for _, file := range []string{
+		edit("      seen by hand", "      seen by two"),
+		edit("  masks:\n"+mask, ""),
+	} {
+		if _, err := Read([]byte(file)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

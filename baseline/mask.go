@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -26,6 +28,9 @@ func ParseMask(s string) (surface.Mask, error) {
 	place, pointer, _ := strings.Cut(place, "#")
 	kind, name, _ := strings.Cut(place, "/")
 	m := surface.Mask{Kind: surface.Kind(kind)}
+	if m.Kind == surface.Protocol || m.Kind == surface.Capabilities || m.Kind == surface.Auth {
+		return m, fmt.Errorf("mask %s: %s has no text to be masked", quote(s), quote(kind))
+	}
 	if !slices.Contains(surface.Kinds(), m.Kind) {
 		return m, fmt.Errorf("mask %s: %s is no kind of item", quote(s), quote(kind))
 	}
@@ -99,4 +104,96 @@ func percent(s string) string {
 		s = s[size:]
 	}
 	return b.String()
+}
+
+// UnusedMasks are the masks of b that let nothing change in its surface: there is no
+// text in their place, or none of their kinds in it.
+func (b *Baseline) UnusedMasks() []surface.Mask {
+	return slices.DeleteFunc(slices.Clone(b.Masks), func(m surface.Mask) bool { return masks(m, b.Surface) })
+}
+
+// masks reports whether m lets anything change in s.
+func masks(m surface.Mask, s *surface.Surface) bool {
+	for _, item := range s.Of(m.Kind) {
+		if item.Name != m.Item {
+			continue
+		}
+		definition, _, err := rawjson.Parse(item.Definition)
+		if err != nil {
+			continue
+		}
+		one := filled(definition, m, "2001-02-03", "0.0.1", "7")
+		two := filled(definition, m, "2004-05-06", "0.0.2", "8")
+		differ := func(masks ...surface.Mask) bool {
+			return len(loud(surface.Compare(one, two, surface.CompareOptions{Masks: masks}))) > 0
+		}
+		if differ() && !differ(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// filled is a surface of one item, in which the parts that m covers are given.
+func filled(definition rawjson.Value, m surface.Mask, date, version, integer string) *surface.Surface {
+	fill := strings.NewReplacer("{{", "{", "{date}", date, "{version}", version, "{integer}", integer)
+	edited := appendEdited(nil, definition, pointerPath(m.Pointer), func(text string) string {
+		return fill.Replace(surface.Template(text, m.Masks))
+	})
+	i := slices.IndexFunc(parts(), func(p part) bool { return p.kind == m.Kind })
+	s, err := surface.Read(saved([]entry{{part: parts()[i], definition: rawjson.Canonical(must(edited))}}, nil))
+	if err != nil {
+		panic("baseline: own surface does not read: " + err.Error())
+	}
+	return s
+}
+
+// pointerPath takes a JSON pointer apart.
+func pointerPath(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	path := strings.Split(pointer[1:], "/")
+	for i := range path {
+		path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(path[i])
+	}
+	return path
+}
+
+// appendEdited appends v with the text at a path edited.
+func appendEdited(dst []byte, v rawjson.Value, path []string, edit func(string) string) []byte {
+	if len(path) == 0 {
+		if text, ok := v.Text(); ok {
+			return appendText(dst, edit(text))
+		}
+		return append(dst, v.Raw()...)
+	}
+	next := func(dst []byte, name string, value rawjson.Value) []byte {
+		if name == path[0] {
+			return appendEdited(dst, value, path[1:], edit)
+		}
+		return append(dst, value.Raw()...)
+	}
+	switch v.Kind() {
+	case rawjson.Object:
+		dst = append(dst, '{')
+		for name, value := range v.Members() {
+			if dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			dst = append(appendText(dst, name), ':')
+			dst = next(dst, name, value)
+		}
+		return append(dst, '}')
+	case rawjson.Array:
+		dst = append(dst, '[')
+		for i, value := range v.Elems() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = next(dst, strconv.Itoa(i), value)
+		}
+		return append(dst, ']')
+	}
+	return append(dst, v.Raw()...)
 }

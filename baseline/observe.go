@@ -10,41 +10,74 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// MaxListings is how many listings [Observe] asks for at most.
+// MaxListings is how many listings an [Observation] asks for at most.
 const MaxListings = 3
 
-// Observe verifies fresh listings of one server, of which there is one at least,
-// oldest first, and says whether another is needed before the result counts.
+// Observation verifies fresh listings of one server until they count.
+type Observation struct {
+	verifier *verifier
+	listings []*surface.Surface // oldest first, at most MaxListings
+}
+
+// Observe begins an observation of the server that b is the baseline of.
+func Observe(b *Baseline, p surface.Policy, o lint.Options) *Observation {
+	return &Observation{verifier: newVerifier(b, p, o)}
+}
+
+// Add verifies the next fresh listing, and says whether another is needed before
+// the result counts.
 //
 // A listing that is as approved counts at once, a changed one when a second is
 // equal to it. When they differ the server is inconsistent: that is a change of
 // class [surface.InconsistentListing], beside which what only one of the listings
 // shows stands as an event, with the listing as its identity. When they differ in
 // nothing but dates, versions and integers, a third decides; three different ones
-// are [surface.VolatileText], and that text is verified without these parts.
-func Observe(listings []*surface.Surface, b *Baseline, p surface.Policy, o lint.Options) (r *Result, again bool) {
-	listings = listings[max(0, len(listings)-MaxListings):]
-	last := listings[len(listings)-1]
-	r = scan(last, b, p, o)
-	if len(listings) == 1 {
+// are [surface.VolatileText], with the mask that would let that text pass. Nothing
+// passes without one that was approved.
+func (o *Observation) Add(s *surface.Surface) (r *Result, again bool) {
+	o.listings = append(o.listings, s)
+	o.listings = o.listings[max(0, len(o.listings)-MaxListings):]
+	v, known := o.verifier, o.verifier.b.Masks
+	r = v.verify(s)
+	if len(o.listings) == 1 {
 		return r, !r.settled()
 	}
-	before := listings[len(listings)-2]
-	masks, same, volatile := difference(before, last, b.Masks)
+	before := o.listings[len(o.listings)-2]
+	parts, same, volatile := difference(before, s, known)
 	switch {
 	case same:
 		return r, false
 	case !volatile:
-		return inconsistent(before, last, b, p, o), false
-	case len(listings) < MaxListings:
+		return v.inconsistent(before, s), false
+	case len(o.listings) < MaxListings:
 		return r, true
 	}
-	first := listings[0]
-	more, same, volatile := difference(first, last, b.Masks)
+	more, same, volatile := difference(o.listings[0], s, known)
 	if same || !volatile {
-		return inconsistent(before, last, b, p, o), false
+		return v.inconsistent(before, s), false
 	}
-	return maskedResult(last, b, p, o, mergeMasks(masks, more)), false
+	parts = mergeMasks(parts, more)
+	r.Add(unseenBy(r, v.verify(before), parts)...)
+	r.Add(v.policy.Apply(volatileText(parts, known, before, s))...)
+	return r, false
+}
+
+// unseenBy are the changes of texts that are as approved in the last listing, and
+// are not in the one before.
+func unseenBy(last, before *Result, texts []surface.Mask) []surface.Change {
+	told := map[textPlace]bool{}
+	for _, c := range last.Changes {
+		told[textPlace{place{c.Kind, c.Item}, c.Pointer}] = true
+	}
+	var out []surface.Change
+	for _, c := range before.Changes {
+		at := textPlace{place{c.Kind, c.Item}, c.Pointer}
+		if !told[at] && slices.ContainsFunc(texts, func(m surface.Mask) bool { return placeOf(m) == at }) {
+			c.Identity = "listing 2"
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // settled reports whether r says nothing that has to be confirmed.
@@ -54,21 +87,18 @@ func (r *Result) settled() bool {
 }
 
 // difference compares two listings: are they the same, and if not, do they differ
-// in nothing but text that masks exist for, which it returns then?
-func difference(x, y *surface.Surface, known []surface.Mask) (masks []surface.Mask, same, volatile bool) {
+// in nothing but such parts of text as masks exist for, which it returns then?
+func difference(x, y *surface.Surface, known []surface.Mask) (parts []surface.Mask, same, volatile bool) {
 	same, volatile = true, true
-	for _, c := range surface.Compare(x, y, surface.CompareOptions{Masks: known}) {
-		if c.Effect == surface.Silent {
-			continue
-		}
+	for _, c := range loud(surface.Compare(x, y, surface.CompareOptions{Masks: known})) {
 		same = false
 		kinds, ok := volatileParts(c)
 		if !ok {
 			return nil, false, false
 		}
-		masks = append(masks, surface.Mask{Kind: c.Kind, Item: c.Item, Pointer: c.Pointer, Masks: kinds})
+		parts = append(parts, surface.Mask{Kind: c.Kind, Item: c.Item, Pointer: c.Pointer, Masks: kinds})
 	}
-	return masks, same, volatile
+	return parts, same, volatile
 }
 
 // volatileParts returns in what a changed text differs.
@@ -87,14 +117,6 @@ type textPlace struct {
 }
 
 func placeOf(m surface.Mask) textPlace { return textPlace{place{m.Kind, m.Item}, m.Pointer} }
-
-func placesOf(masks []surface.Mask) map[textPlace]bool {
-	out := make(map[textPlace]bool, len(masks))
-	for _, m := range masks {
-		out[placeOf(m)] = true
-	}
-	return out
-}
 
 // mergeMasks joins masks, one for each text.
 func mergeMasks(lists ...[]surface.Mask) []surface.Mask {
@@ -117,53 +139,54 @@ func mergeMasks(lists ...[]surface.Mask) []surface.Mask {
 	return out
 }
 
-// maskedResult verifies s as if masks had been approved, and proposes them.
-func maskedResult(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options, masks []surface.Mask) *Result {
-	masked := *b
-	masked.Masks = mergeMasks(b.Masks, masks)
-	r := scan(s, &masked, p, o)
-	changes := make([]surface.Change, 0, len(masks))
-	texts := placesOf(masks)
-	for _, m := range masked.Masks {
-		if !texts[placeOf(m)] {
-			continue
-		}
-		changes = append(changes, surface.Change{
-			Class: surface.VolatileText, Kind: m.Kind, Item: m.Item, Pointer: m.Pointer, Detail: proposal(m),
-		})
+// volatileText reports parts of texts in which listings differ, each with the mask
+// that is needed beside the known ones. There is none for what is not text to a
+// model, such as the version of a server.
+func volatileText(parts, known []surface.Mask, x, y *surface.Surface) []surface.Change {
+	left := map[textPlace]bool{}
+	merged := mergeMasks(known, parts)
+	for _, c := range loud(surface.Compare(x, y, surface.CompareOptions{Masks: merged})) {
+		left[textPlace{place{c.Kind, c.Item}, c.Pointer}] = true
 	}
-	r.Add(p.Apply(changes)...)
-	return r
+	masks := make(map[textPlace]surface.Mask, len(merged))
+	for _, m := range merged {
+		masks[placeOf(m)] = m
+	}
+	changes := make([]surface.Change, 0, len(parts))
+	for _, p := range parts {
+		change := surface.Change{Class: surface.VolatileText, Kind: p.Kind, Item: p.Item, Pointer: p.Pointer, Detail: differsIn(p.Masks)}
+		if m := masks[placeOf(p)]; !left[placeOf(p)] {
+			change.Mask = &m
+		}
+		changes = append(changes, change)
+	}
+	return changes
 }
 
-// maxProposal is the longest mask that is proposed to be typed.
-const maxProposal = 300
-
-func proposal(m surface.Mask) string {
-	_, kinds, _ := cutLast(FormatMask(m), "=")
-	detail := fmt.Sprintf("differs in %s each time it is listed", strings.ReplaceAll(kinds, ",", " and "))
-	if flag := FormatMask(m); len(flag) <= maxProposal {
-		detail += ": if that is meant, run mcpvigil lock --mask " + flag
+func differsIn(kinds []surface.MaskKind) string {
+	names := make([]string, 0, len(kinds))
+	for _, k := range slices.SortedFunc(slices.Values(kinds), byKind) {
+		names = append(names, string(k))
 	}
-	return detail
+	return "differs in " + strings.Join(names, " and ") + " each time it is listed"
 }
 
 // inconsistent is the result of two listings that differ: what both show counts,
 // what one of them shows is told beside.
-func inconsistent(x, y *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
-	older, r := scan(x, b, p, o), scan(y, b, p, o)
+func (v *verifier) inconsistent(x, y *surface.Surface) *Result {
+	older, r := v.verify(x), v.verify(y)
 	one, two := loud(only(older.Changes, r.Changes)), loud(only(r.Changes, older.Changes))
 	r.Changes = only(r.Changes, two)
 	found := make(map[string]bool, len(r.Findings))
-	for _, v := range r.Findings {
-		found[v.ID] = true
+	for i := range r.Findings {
+		found[r.Findings[i].ID] = true
 	}
-	for _, v := range older.Findings {
-		if !found[v.ID] {
-			r.Findings = append(r.Findings, v)
+	for i := range older.Findings {
+		if !found[older.Findings[i].ID] {
+			r.Findings = append(r.Findings, older.Findings[i])
 		}
 	}
-	r.Add(p.Apply([]surface.Change{{
+	r.Add(v.policy.Apply([]surface.Change{{
 		Class: surface.InconsistentListing, Kind: surface.Server,
 		Detail: fmt.Sprintf("two fresh listings differ, by %d and %d changes from what was approved that the other does not have", len(one), len(two)),
 	}})...)

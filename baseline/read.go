@@ -23,11 +23,42 @@ const maxValues = 4 << 20
 
 // Read reads a lockfile of at most [MaxBytes]. It recomputes every digest: what was
 // approved is the text that a person reviewed, so a definition that does not agree
-// with its digest is an error. Its errors say where in the file, and what to do.
+// with its digest is an error. So is any spelling but that of [Lockfile.Encode],
+// line ends of Windows aside: YAML has ways to show a reviewer something else than a
+// program reads. Errors say where in the file, and what to do.
 func Read(data []byte) (*Lockfile, error) {
+	l, err := ReadLoose(data)
+	if err != nil {
+		return nil, err
+	}
+	if line := firstDifference(unixLines(data), l.Encode()); line > 0 {
+		return nil, fmt.Errorf("line %d: not written as mcpvigil writes it, so that it may not be what it looks like: run mcpvigil lock to write it afresh", line)
+	}
+	return l, nil
+}
+
+// unixLines is data with the line ends that Encode writes.
+func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
+
+// firstDifference is the first line in which two texts differ, or 0.
+func firstDifference(x, y []byte) int {
+	if bytes.Equal(x, y) {
+		return 0
+	}
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	return 1 + bytes.Count(x[:same], []byte("\n"))
+}
+
+// ReadLoose is [Read] for a file that is about to be written again: it takes any
+// spelling.
+func ReadLoose(data []byte) (*Lockfile, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("the lockfile is larger than %d MiB", MaxBytes>>20)
 	}
+	data = unixLines(data)
 	if values(data) > maxValues {
 		return nil, fmt.Errorf("the lockfile has more than %d values", maxValues)
 	}
@@ -220,16 +251,16 @@ func readAccepted(n *yaml.Node) ([]Acceptance, error) {
 		return nil, err
 	}
 	accepted := make([]Acceptance, 0, len(list))
-	seen := map[string]bool{}
+	seen := make(map[Acceptance]bool, len(list))
 	for _, elem := range list {
 		a, err := readAcceptance(elem)
 		if err != nil {
 			return nil, err
 		}
-		if seen[a.ID] {
+		if seen[a.what()] {
 			return nil, at(elem, "the finding %s is accepted twice: remove one of them", quote(a.ID))
 		}
-		seen[a.ID] = true
+		seen[a.what()] = true
 		accepted = append(accepted, a)
 	}
 	return accepted, nil
@@ -242,7 +273,7 @@ func readAcceptance(n *yaml.Node) (Acceptance, error) {
 	if err != nil {
 		return a, err
 	}
-	if err := need(n, m, what, "id", "rule", "ruleset", "severity", "kind", "excerpt", "reason"); err != nil {
+	if err := need(n, m, what, "id", "rule", "ruleset", "severity", "excerpt", "reason"); err != nil {
 		return a, err
 	}
 	var severity, kind string
@@ -255,7 +286,7 @@ func readAcceptance(n *yaml.Node) (Acceptance, error) {
 	if a.Severity != lint.Block && a.Severity != lint.Note {
 		return a, at(m["severity"], "severity must be %s or %s", lint.Block, lint.Note)
 	}
-	if !slices.Contains(surface.Kinds(), a.Kind) {
+	if m["kind"] != nil && !slices.Contains(surface.Kinds(), a.Kind) {
 		return a, at(m["kind"], "%s is no kind of item", quote(kind))
 	}
 	return a, nil

@@ -7,39 +7,58 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// Verify compares a surface, and the findings of [lint.Scan] in it, with what was
-// approved.
+// Verify compares a surface with what was approved, and reads both for findings,
+// with what o says of their neighbours.
 //
 // A change fails as the policy says. A block finding fails until it is accepted;
-// one that rules newer than the baseline's find in text that was approved is an
-// event, so that new rules alone fail nothing. A note is an event, and fails when it
-// is new in an item with a change that fails. Under [surface.Record] no finding
-// fails, under [surface.Seed] no note.
-func Verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.Policy) *Result {
-	return verify(s, findings, b, p, lint.Options{})
+// one in text that was approved under rules that are known to be older is an event,
+// so that new rules alone fail nothing. A note is an event, and fails when it is new
+// in an item with a change that fails. Under [surface.Record] no finding fails,
+// under [surface.Seed] no note.
+func Verify(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
+	return newVerifier(b, p, o).verify(s)
 }
 
-// scan is verify with the findings that o gives.
-func scan(s *surface.Surface, b *Baseline, p surface.Policy, o lint.Options) *Result {
-	return verify(s, lint.Scan(s, o), b, p, o)
+// verifier verifies surfaces against one baseline.
+type verifier struct {
+	b      *Baseline
+	policy surface.Policy
+	rules  lint.Options
+	// older: the rules of today are newer than those of the baseline.
+	older bool
+	// found are the findings of what was read already; listings of one server are
+	// nearly always the same.
+	found map[surface.Digest][]lint.Finding
 }
 
-func verify(s *surface.Surface, findings []lint.Finding, b *Baseline, p surface.Policy, o lint.Options) *Result {
+func newVerifier(b *Baseline, p surface.Policy, o lint.Options) *verifier {
+	return &verifier{b: b, policy: p, rules: o, older: lint.Older(b.Ruleset), found: map[surface.Digest][]lint.Finding{}}
+}
+
+func (v *verifier) verify(s *surface.Surface) *Result {
 	r := &Result{
-		Changes:  p.Apply(surface.Compare(b.Surface, s, surface.CompareOptions{Masks: b.Masks})),
-		Unlisted: missing(s, b.Surface),
+		Changes:  v.policy.Apply(surface.Compare(v.b.Surface, s, surface.CompareOptions{Masks: v.b.Masks})),
+		Unlisted: missing(s, v.b.Surface),
 		Digest:   s.Digest(),
-		Approved: b.Surface.Digest(),
+		Approved: v.b.Surface.Digest(),
 	}
-	if r.Changes == nil {
-		r.Changes = []surface.Change{}
-	}
-	r.Findings = judge(findings, approved(s, findings, b, o), b, p, r.Changes)
-	r.Status = r.status()
+	r.Findings = v.judge(v.scan(s), r.Changes)
+	r.Judge()
 	return r
 }
 
-// missing are the inventories that s did not list to their end, and approved did.
+// scan gives the findings in s.
+func (v *verifier) scan(s *surface.Surface) []lint.Finding {
+	findings, known := v.found[s.Digest()]
+	if !known {
+		findings = lint.Scan(s, v.rules)
+		v.found[s.Digest()] = findings
+	}
+	return findings
+}
+
+// missing are the parts that are approved and s does not tell: inventories that were
+// not listed to their end, and the login when it was not looked at.
 func missing(s, approved *surface.Surface) []surface.Kind {
 	var out []surface.Kind
 	for _, kind := range s.Unlisted() {
@@ -47,40 +66,10 @@ func missing(s, approved *surface.Surface) []surface.Kind {
 			out = append(out, kind)
 		}
 	}
+	if len(approved.Of(surface.Auth)) > 0 && len(s.Of(surface.Auth)) == 0 {
+		out = append(out, surface.Auth)
+	}
 	return out
-}
-
-// Add adds changes that no comparison with the baseline shows, such as those of
-// [surface.Cloaked], with the effects that they have, and judges again.
-func (r *Result) Add(changes ...surface.Change) {
-	r.Changes = append(r.Changes, changes...)
-	r.Status = r.status()
-}
-
-// status is the worst of what r holds. One that says that there was nothing to
-// compare stays.
-func (r *Result) status() Status {
-	inconsistent := false
-	for _, c := range r.Changes {
-		switch {
-		case c.Effect != surface.Fail:
-		case c.Class == surface.InconsistentListing || c.Class == surface.CloakedSurface:
-			inconsistent = true
-		default:
-			return Changed
-		}
-	}
-	switch {
-	case slices.ContainsFunc(r.Findings, func(v Verdict) bool { return v.Effect == surface.Fail }):
-		return Flagged
-	case inconsistent:
-		return Inconsistent
-	case r.Status == Misconfigured:
-		return Misconfigured
-	case len(r.Unlisted) > 0 || r.Status == Unknown:
-		return Unknown
-	}
-	return Approved
 }
 
 // place is one item.
@@ -89,42 +78,35 @@ type place struct {
 	name string
 }
 
-// approved returns which findings today's rules have in the approved surface; that
-// is not read again where the answer is known or nobody asks.
-func approved(s *surface.Surface, findings []lint.Finding, b *Baseline, o lint.Options) map[string]bool {
-	if len(findings) > 0 && s.Digest() != b.Surface.Digest() {
-		findings = lint.Scan(b.Surface, o)
+func (v *verifier) judge(findings []lint.Finding, changes []surface.Change) []Verdict {
+	approved := map[string]bool{}
+	if len(findings) > 0 { // else nobody asks
+		for _, f := range v.scan(v.b.Surface) {
+			approved[f.ID] = true
+		}
 	}
-	ids := make(map[string]bool, len(findings))
-	for _, f := range findings {
-		ids[f.ID] = true
-	}
-	return ids
-}
-
-func judge(findings []lint.Finding, approved map[string]bool, b *Baseline, p surface.Policy, changes []surface.Change) []Verdict {
 	failing := map[place]bool{}
 	for _, c := range changes {
 		if c.Effect == surface.Fail {
 			failing[place{c.Kind, c.Item}] = true
 		}
 	}
-	accepted := b.acceptances()
+	accepted := v.b.acceptances()
 	verdicts := make([]Verdict, 0, len(findings))
 	for _, f := range findings {
-		v := Verdict{Finding: f, Effect: surface.Event, New: !approved[f.ID], Accepted: accepted[f.ID]}
+		verdict := Verdict{Finding: f, Effect: surface.Event, New: !approved[f.ID], Accepted: accepted[acceptanceOf(f).what()]}
 		switch {
-		case v.Accepted != nil:
-			v.Effect = surface.Silent
-		case p.Base == surface.Record:
+		case verdict.Accepted != nil:
+			verdict.Effect = surface.Silent
+		case v.policy.Base == surface.Record:
 		case f.Severity == lint.Block:
-			if v.New || b.Ruleset == lint.Ruleset {
-				v.Effect = surface.Fail
+			if verdict.New || !v.older {
+				verdict.Effect = surface.Fail
 			}
-		case v.New && failing[place{f.Kind, f.Item}] && p.Base != surface.Seed:
-			v.Effect = surface.Fail
+		case verdict.New && failing[place{f.Kind, f.Item}] && v.policy.Base != surface.Seed:
+			verdict.Effect = surface.Fail
 		}
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, verdict)
 	}
 	return verdicts
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func tools(t interface{ Fatalf(string, ...any) }, version string, list ...string
 func approve(s *surface.Surface) *Baseline { return New("s", Binding{Endpoint: "https://a"}, s) }
 
 func run(s *surface.Surface, b *Baseline, p surface.Policy) *Result {
-	return Verify(s, lint.Scan(s, lint.Options{}), b, p)
+	return Verify(s, b, p, lint.Options{})
 }
 
 // summary is what a result comes to, a line for each change and finding.
@@ -74,8 +75,6 @@ func TestVerify(t *testing.T) {
 	changed := tools(t, "1.0.0", "read=Reads any file.", "write=Writes a file.")
 	poisoned := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file.")
 	noted := tools(t, "1.0.0", "read=Reads a"+spaced+"file.", "write=Writes a file.")
-	older := approve(poisoned)
-	older.Ruleset = "0"
 
 	expect(t, run(good, approve(good), alert), "approved")
 	expect(t, run(changed, approve(good), alert), "changed", "fail tool-text read/description")
@@ -89,18 +88,13 @@ func TestVerify(t *testing.T) {
 	expect(t, run(poisoned, approve(good), alert), "changed", "fail tool-text read/description", "fail block in read new")
 	expect(t, run(poisoned, approve(good), record), "approved", "event tool-text read/description", "event block in read new")
 
-	// Newer rules fail nothing in a text that was approved, and all the rest.
-	expect(t, run(poisoned, older, alert), "approved", "event block in read")
-	twice := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file."+hidden)
-	expect(t, run(twice, older, alert), "changed", "fail tool-text write/description", "event block in read", "fail block in write new")
-
 	// A note fails with a change of its item alone.
 	expect(t, run(noted, approve(noted), alert), "approved", "event note in read")
 	expect(t, run(noted, approve(good), alert), "changed", "fail tool-text read/description", "fail note in read new")
 	expect(t, run(noted, approve(good), seed), "changed", "fail tool-text read/description", "event note in read new")
 	expect(t, run(noted, approve(good), surface.Policy{Effects: map[surface.Class]surface.Effect{surface.ToolText: surface.Event}}),
 		"approved", "event tool-text read/description", "event note in read new")
-	expect(t, run(tools(t, "1.0.0", "read=Reads a"+spaced+"text.", "write=Writes a file."), approve(noted), alert),
+	expect(t, run(tools(t, "1.0.0", "read=It reads a"+spaced+"file.", "write=Writes a file."), approve(noted), alert),
 		"changed", "fail tool-text read/description", "event note in read")
 
 	// What was not listed is unknown, not removed.
@@ -142,10 +136,85 @@ func TestResultAdd(t *testing.T) {
 	if r.Status != Changed {
 		t.Errorf("%s after a change", r.Status)
 	}
-	none := &Result{Status: Misconfigured}
-	none.Add(surface.Change{Class: surface.CredentialDependent, Effect: surface.Event})
-	if none.Status != Misconfigured {
-		t.Errorf("%s, although nothing was compared", none.Status)
+	for _, cause := range []Status{Misconfigured, Unknown} {
+		none := Unseen(cause, approve(good))
+		none.Add(surface.Change{Class: surface.CredentialDependent, Effect: surface.Event})
+		if none.Status != cause || none.Approved != good.Digest() {
+			t.Errorf("%s, although nothing was seen because of %s", none.Status, cause)
+		}
+		none.Add(surface.Change{Class: surface.ToolText, Effect: surface.Fail})
+		if none.Status != Changed {
+			t.Errorf("%s after a change", none.Status)
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, c := range []struct{ statuses, want string }{
+		{"", "approved"},
+		{"approved unknown", "unknown"},
+		{"unknown misconfigured approved", "misconfigured"},
+		{"inconsistent misconfigured", "inconsistent"},
+		{"flagged changed inconsistent", "changed"},
+		{"changed melted", "melted"},
+	} {
+		var statuses []Status
+		for _, s := range strings.Fields(c.statuses) {
+			statuses = append(statuses, Status(s))
+		}
+		if got := Worst(statuses...); got != Status(c.want) {
+			t.Errorf("%s of %s", got, c.statuses)
+		}
+	}
+}
+
+// TestRulesets: newer rules fail nothing in a text that was approved under rules known
+// to be older, and all the rest. Whatever else calls itself a ruleset is no excuse.
+func TestRulesets(t *testing.T) {
+	good := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file.")
+	worse := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes a file."+hidden)
+	v := newVerifier(approve(good), surface.Policy{}, lint.Options{})
+	v.older = true
+	expect(t, v.verify(good), "approved", "event block in read")
+	expect(t, v.verify(worse), "changed", "fail tool-text write/description", "event block in read", "fail block in write new")
+	for _, ruleset := range []string{lint.Ruleset, "", "0", "-1", lint.Ruleset + " ", " ", "01", "99", "one"} {
+		b := approve(good)
+		b.Ruleset = ruleset
+		expect(t, run(good, b, surface.Policy{}), "flagged", "fail block in read")
+	}
+	// What was open when it was approved is open after an upgrade.
+	b := approve(good)
+	b.LeaveOpen(lint.Scan(good, lint.Options{}))
+	if b.Ruleset != "" {
+		t.Errorf("ruleset %q, with an open finding", b.Ruleset)
+	}
+	b = approve(good)
+	b.Accepted = Accept(lint.Scan(good, lint.Options{}), "seen")
+	b.LeaveOpen(lint.Scan(good, lint.Options{}))
+	if b.Ruleset != lint.Ruleset {
+		t.Errorf("ruleset %q, with all accepted", b.Ruleset)
+	}
+}
+
+// TestLoginNotLookedAt: a login that was approved and is not looked at is unknown.
+func TestLoginNotLookedAt(t *testing.T) {
+	at := func(auth *surface.AuthMetadata) *surface.Surface {
+		nothing := surface.List{Listed: true}
+		return surface.New(surface.Input{
+			Opening: json.RawMessage(`{"serverInfo":{"name":"s"}}`), Auth: auth,
+			Tools: nothing, Resources: nothing, ResourceTemplates: nothing, Prompts: nothing,
+		})
+	}
+	login := at(&surface.AuthMetadata{Issuer: json.RawMessage(`{"issuer":"https://login.example"}`)})
+	r, again := observe(approve(login), at(nil))
+	expect(t, r, "unknown")
+	if diff := cmp.Diff([]surface.Kind{surface.Auth}, r.Unlisted); diff != "" || again {
+		t.Errorf("again %v (-want +got)\n%s", again, diff)
+	}
+	expect(t, run(login, approve(login), surface.Policy{}), "approved")
+	expect(t, run(at(nil), approve(at(nil)), surface.Policy{}), "approved")
+	if r := run(at(&surface.AuthMetadata{}), approve(login), surface.Policy{}); r.Status != Changed {
+		t.Errorf("%s for a login that is gone", summary(r))
 	}
 }
 
@@ -166,8 +235,33 @@ func TestAcceptance(t *testing.T) {
 	}
 	expect(t, run(poisoned, b, surface.Policy{}), "approved", "silent block in read accepted: seen", "event note in write")
 
+	// What a reviewer is shown of an acceptance is what it is of.
+	for name, edit := range map[string]func(*Acceptance){
+		"id":       func(a *Acceptance) { a.ID = "0" },
+		"rule":     func(a *Acceptance) { a.Rule = "oversized" },
+		"severity": func(a *Acceptance) { a.Severity = lint.Note },
+		"kind":     func(a *Acceptance) { a.Kind = "" },
+		"item":     func(a *Acceptance) { a.Item = "write" },
+		"pointer":  func(a *Acceptance) { a.Pointer = "/title" },
+		"excerpt":  func(a *Acceptance) { a.Excerpt = "a harmless one" },
+	} {
+		forged := *b
+		forged.Accepted = slices.Clone(b.Accepted)
+		edit(&forged.Accepted[0])
+		if r := run(poisoned, &forged, surface.Policy{}); r.Status != Flagged {
+			t.Errorf("%s: %s", name, summary(r))
+		}
+		if accepted, open := forged.Carry(findings); len(accepted) != 0 || len(open) != 2 {
+			t.Errorf("%s: %d carried over", name, len(accepted))
+		}
+	}
+	aged := *b
+	aged.Accepted = slices.Clone(b.Accepted)
+	aged.Accepted[0].Ruleset, aged.Accepted[0].Reason = "0", "read"
+	expect(t, run(poisoned, &aged, surface.Policy{}), "approved", "silent block in read accepted: read", "event note in write")
+
 	reworded := tools(t, "1.0.0", "read=Reads every file of a folder."+hidden, "write=Writes"+spaced+"a file.")
-	expect(t, run(reworded, b, surface.Policy{}), "changed", "fail tool-text read/description", "silent block in read accepted: seen", "event note in write")
+	expect(t, run(reworded, b, surface.Policy{}), "changed", "fail tool-text read/description", "fail block in read new", "event note in write")
 
 	worse := tools(t, "1.0.0", "read=Reads a file."+hidden+hidden, "write=Writes"+spaced+"a file.")
 	expect(t, run(worse, b, surface.Policy{}), "changed", "fail tool-text read/description", "fail block in read new", "event note in write")
@@ -178,7 +272,7 @@ func TestAcceptance(t *testing.T) {
 	for name, c := range map[string]struct {
 		now            *surface.Surface
 		accepted, open int
-	}{"the same": {poisoned, 1, 1}, "reworded": {reworded, 1, 1}, "worse": {worse, 0, 2}, "gone": {gone, 0, 1}} {
+	}{"the same": {poisoned, 1, 1}, "reworded": {reworded, 0, 2}, "worse": {worse, 0, 2}, "gone": {gone, 0, 1}} {
 		accepted, open := b.Carry(lint.Scan(c.now, lint.Options{}))
 		if len(accepted) != c.accepted || len(open) != c.open {
 			t.Errorf("%s: %d carried over, %d open; want %d and %d", name, len(accepted), len(open), c.accepted, c.open)
@@ -186,8 +280,12 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-func observe(b *Baseline, listings ...*surface.Surface) (*Result, bool) {
-	return Observe(listings, b, surface.Policy{}, lint.Options{})
+func observe(b *Baseline, listings ...*surface.Surface) (r *Result, again bool) {
+	o := Observe(b, surface.Policy{}, lint.Options{})
+	for _, s := range listings {
+		r, again = o.Add(s)
+	}
+	return r, again
 }
 
 func TestObserve(t *testing.T) {
@@ -255,7 +353,7 @@ func TestFieldE1(t *testing.T) {
 		}
 		expect(t, r, "approved")
 		var say surface.Class
-		if h, say = h.See(Sighting{Digest: s.Digest()}); say != "" {
+		if h, say = h.See(nil, s, b); say != "" {
 			t.Fatal(say)
 		}
 	}
@@ -304,7 +402,7 @@ func TestFieldE5(t *testing.T) {
 	var h History
 	for _, s := range []*surface.Surface{one, one, two, two, built, built} {
 		var say surface.Class
-		if h, say = h.See(Sighting{Digest: s.Digest()}); say != "" {
+		if h, say = h.See(nil, s, nil); say != "" {
 			t.Error(say)
 		}
 	}
@@ -325,20 +423,20 @@ func TestFieldE6(t *testing.T) {
 	if again {
 		t.Error("a fourth listing")
 	}
-	expect(t, r, "approved", "event volatile-text ", "event volatile-text read/description")
-	for i, want := range []string{
-		"differs in integer each time it is listed: if that is meant, run mcpvigil lock --mask instructions=integer",
-		"differs in date each time it is listed: if that is meant, run mcpvigil lock --mask tool/read#/description=date",
+	// Nobody approved that it changes.
+	expect(t, r, "changed", "fail instructions ", "fail tool-text read/description", "event volatile-text ", "event volatile-text read/description")
+	for i, want := range []struct{ detail, mask string }{
+		{"differs in integer each time it is listed", "instructions=integer"},
+		{"differs in date each time it is listed", "tool/read#/description=date"},
 	} {
-		if r.Changes[i].Detail != want || r.Changes[i].Event != "mcp_volatile_text" {
-			t.Errorf("%s: %s", r.Changes[i].Event, r.Changes[i].Detail)
+		c := r.Changes[2+i]
+		if c.Mask == nil {
+			t.Fatalf("%s has no mask", c.Detail)
 		}
-		_, text, _ := strings.Cut(r.Changes[i].Detail, "--mask ")
-		m, err := ParseMask(text)
-		if err != nil {
-			t.Fatal(err)
+		if got := FormatMask(*c.Mask); c.Detail != want.detail || got != want.mask || c.Event != "mcp_volatile_text" {
+			t.Errorf("%s: %s, %s", c.Event, c.Detail, got)
 		}
-		b.Masks = append(b.Masks, m)
+		b.Masks = append(b.Masks, *c.Mask)
 	}
 	r, again = observe(b, at(5, 11))
 	if again {
@@ -353,15 +451,33 @@ func TestFieldE6(t *testing.T) {
 		return of(t, fmt.Sprintf(`{"instructions":"Of 2026-11-%02d, request %d."}`, day, day))
 	}
 	r, _ = observe(b, counted(2), counted(3), counted(4))
-	expect(t, r, "approved", "event volatile-text ")
-	if !strings.HasSuffix(r.Changes[0].Detail, " --mask instructions=date,integer") {
-		t.Error(r.Changes[0].Detail)
+	expect(t, r, "changed", "fail instructions ", "event volatile-text ")
+	if got := FormatMask(*r.Changes[1].Mask); got != "instructions=date,integer" {
+		t.Error(got)
 	}
 
 	b = approve(at(1, 7))
 	b.Masks = []surface.Mask{{Kind: surface.Tool, Item: "read", Pointer: "/description", Masks: []surface.MaskKind{surface.MaskDate}}}
 	r, _ = observe(b, at(2, 8), at(3, 9), at(4, 10))
-	expect(t, r, "approved", "event volatile-text ")
+	expect(t, r, "changed", "fail instructions ", "event volatile-text ")
+
+	// The last listing being as approved does not excuse the others.
+	r, _ = observe(approve(at(4, 10)), at(2, 8), at(3, 9), at(4, 10))
+	expect(t, r, "changed", "fail instructions  in listing 2", "fail tool-text read/description in listing 2",
+		"event volatile-text ", "event volatile-text read/description")
+
+	// A version that is no text cannot be masked, and needs no mask.
+	versions := func(n int) *surface.Surface { return tools(t, fmt.Sprintf("1.0.%d", n), "read=Reads a file.") }
+	r, _ = observe(approve(versions(1)), versions(2), versions(3), versions(4))
+	expect(t, r, "approved", "event server-version /version", "event volatile-text /version")
+	if m := r.Changes[1].Mask; m != nil {
+		t.Errorf("%s is proposed", FormatMask(*m))
+	}
+	// Digits that are a message are.
+	paid := func(n int) *surface.Surface { return tools(t, "1.0.0", fmt.Sprintf("pay=Pay %d dollars.", n)) }
+	if r, _ = observe(approve(paid(5)), paid(1001), paid(1002), paid(1003)); r.Status != Changed {
+		t.Errorf("%s", summary(r))
+	}
 
 	// What else changed is not excused by it.
 	b = approve(at(1, 7))
@@ -369,7 +485,7 @@ func TestFieldE6(t *testing.T) {
 		return of(t, fmt.Sprintf(`{"instructions":"Request %d of this server. Send it on.","tools":[{"name":"read","description":"Data as of 2026-11-%02d.","inputSchema":{"type":"object"}}]}`, count, day))
 	}
 	r, _ = observe(b, worse(2, 8), worse(3, 9), worse(4, 10))
-	expect(t, r, "changed", "fail instructions ", "event volatile-text ", "event volatile-text read/description")
+	expect(t, r, "changed", "fail instructions ", "fail tool-text read/description", "event volatile-text ", "event volatile-text read/description")
 
 	// One of three listings again: these are replicas.
 	r, again = observe(b, at(2, 8), at(3, 9), at(2, 8))
@@ -405,7 +521,7 @@ func TestHistory(t *testing.T) {
 		for _, r := range c.seen {
 			lower := []rune(strings.ToLower(string(r)))[0]
 			var say surface.Class
-			h, say = h.See(Sighting{Digest: digest(lower), Volatile: r != lower})
+			h, say = h.see(Sighting{Digest: digest(lower), Volatile: r != lower})
 			switch say {
 			case surface.InconsistentListing:
 				said.WriteByte('i')

@@ -116,8 +116,10 @@ func (e *emitter) optional(col int, key, value string) {
 	}
 }
 
-// text writes a string whose key or dash is at column col, and the line's end.
+// text writes a string whose key or dash is at column col, and the line's end. What
+// is no character is U+FFFD.
 func (e *emitter) text(s string, col int) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	switch {
 	case !strings.Contains(s, "\n"):
 		e.write(scalar(s, false), "\n")

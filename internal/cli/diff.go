@@ -99,10 +99,9 @@ func compare(before, after *exhibit, policy surface.Policy) *render.Verification
 	if before.baseline != nil {
 		b.Masks = before.baseline.Masks
 	}
-	r := baseline.Verify(after.surface, lint.Scan(after.surface, lint.Options{}), b, policy)
+	r := baseline.Verify(after.surface, b, policy, lint.Options{})
 	r.Findings = slices.DeleteFunc(r.Findings, func(f baseline.Verdict) bool { return !f.New })
-	r.Status = baseline.Approved
-	r.Add() // judges again, without the findings that were there before
+	r.Judge() // without the findings that were there before
 	v.Result = *r
 	if r.Status == baseline.Approved {
 		v.Word = "nothing that fails"

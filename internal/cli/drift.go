@@ -126,7 +126,7 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 		o.result = unlisted(nil, b)
 		return o
 	}
-	var listings []*surface.Surface
+	seen := baseline.Observe(b, policy, rules)
 	for again := true; again; {
 		o.report = probe.Check(ctx, listingOf(t), p)
 		s := o.report.Snapshot()
@@ -135,11 +135,11 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 			return o
 		}
 		o.seen = s
-		listings = append(listings, s)
-		o.result, again = baseline.Observe(listings, b, policy, rules)
+		o.result, again = seen.Add(s)
 	}
 	if o.result.Status == baseline.Unknown && o.report.Status == probe.StatusMisconfigured {
-		o.result.Status = baseline.Misconfigured
+		o.result.Cause = baseline.Misconfigured
+		o.result.Judge()
 	}
 	return o
 }
@@ -158,19 +158,16 @@ func anything(s *surface.Surface) bool { return s != nil && len(s.Unlisted()) < 
 // unlisted is the result when nothing was listed. Without a report it was not even
 // tried.
 func unlisted(r *probe.Report, b *baseline.Baseline) *baseline.Result {
-	out := &baseline.Result{Status: baseline.Unknown}
+	cause := baseline.Unknown
 	if r == nil || r.Status == probe.StatusMisconfigured {
-		out.Status = baseline.Misconfigured
+		cause = baseline.Misconfigured
 	}
-	if b != nil {
-		out.Approved = b.Surface.Digest()
-	}
-	return out
+	return baseline.Unseen(cause, b)
 }
 
 // complete reports whether all of the server is known.
 func (o *observation) complete() bool {
-	return o.seen != nil && len(o.seen.Unlisted()) == 0 && o.result.Status != baseline.Misconfigured
+	return o.seen != nil && len(o.seen.Unlisted()) == 0 && len(o.result.Unlisted) == 0 && o.result.Cause == ""
 }
 
 // each runs f for every index below n, some at a time, while progress is shown.
@@ -225,15 +222,24 @@ func explain(v *render.Verification, r *probe.Report, seen *surface.Surface, err
 	}
 }
 
+// maxMask is the longest mask that is proposed to be typed.
+const maxMask = 300
+
 // remarks are what of changes has to be read to its end: the mask that a volatile
 // text needs, and the rule that a cloaked surface breaks.
 func remarks(changes []surface.Change) []string {
 	var out []string
 	for _, c := range changes {
-		said := slices.ContainsFunc(out, func(s string) bool { return strings.HasSuffix(s, c.Detail) })
+		detail := c.Detail
+		if c.Mask != nil {
+			if flag := baseline.FormatMask(*c.Mask); len(flag) <= maxMask {
+				detail += ": if that is meant, run mcpvigil lock --mask " + flag
+			}
+		}
+		said := slices.ContainsFunc(out, func(s string) bool { return strings.HasSuffix(s, detail) })
 		if (c.Class == surface.VolatileText || c.Class == surface.CloakedSurface) && !said && len(out) < maxRemarks {
 			place := strings.Join(slices.DeleteFunc([]string{string(c.Kind), c.Item, c.Pointer}, func(s string) bool { return s == "" }), " ")
-			out = append(out, place+": "+c.Detail)
+			out = append(out, place+": "+detail)
 		}
 	}
 	return out

@@ -166,7 +166,7 @@ func lintOf(e *exhibit, others neighbours) *render.Verification {
 		Status: baseline.Approved, Digest: e.surface.Digest(), Unlisted: e.surface.Unlisted(), Changes: []surface.Change{},
 		Findings: render.FoundIn(lint.Scan(e.surface, others.rules())),
 	}
-	v.Result.Add() // judges
+	v.Result.Judge()
 	if v.Result.Status == baseline.Approved {
 		v.Word = "clean"
 	}

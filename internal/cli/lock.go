@@ -100,7 +100,7 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if o.prune && sel.configured == nil {
 		return 0, usageErrorf("--prune drops what a configuration file does not have, and none was given", "")
 	}
-	lockfile, err := o.read(a)
+	lockfile, err := o.readLoose(a)
 	if err != nil {
 		return 0, err
 	}
@@ -116,6 +116,9 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 		c.readBeside(lockfile, candidates)
 	}
 	if err := o.known(candidates); err != nil {
+		return 0, err
+	}
+	if err := o.masking(candidates); err != nil {
 		return 0, err
 	}
 	code, approved := exitHealthy, 0
@@ -139,7 +142,7 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 		}
 		gone = nil
 	}
-	return code, a.writeLockfile(lockfile.Lockfile, o, approved, gone)
+	return code, a.writeLockfile(lockfile, o, approved, gone)
 }
 
 // ownNames refuses two servers of one name, of which only one could be kept.
@@ -231,7 +234,7 @@ func (c *candidate) readBeside(l *lockfile, all []*candidate) {
 		verdicts = append(verdicts, v)
 	}
 	c.result.Findings = verdicts
-	c.result.Add() // judges again
+	c.result.Judge()
 }
 
 // known refuses ids of --accept that nothing was found under.
@@ -242,6 +245,33 @@ func (o *lockOptions) known(candidates []*candidate) error {
 		})
 		if !found {
 			return hinted(fmt.Errorf("no finding has the id %s", plain.Line(id, maxShown)), "run mcpvigil lock --dry-run for the findings and their ids")
+		}
+	}
+	return nil
+}
+
+// masking drops the masks that cover nothing in what was seen, and refuses those of
+// --mask that cover nothing in any of it.
+func (o *lockOptions) masking(candidates []*candidate) error {
+	used := map[string]bool{}
+	for _, c := range candidates {
+		if !c.complete() {
+			return nil // the rest of it may have what they are for
+		}
+		now := baseline.Baseline{Surface: c.seen, Masks: c.approved.Masks}
+		unused := map[string]bool{}
+		for _, m := range now.UnusedMasks() {
+			unused[baseline.FormatMask(m)] = true
+		}
+		c.approved.Masks = slices.DeleteFunc(c.approved.Masks, func(m surface.Mask) bool { return unused[baseline.FormatMask(m)] })
+		for _, m := range c.approved.Masks {
+			used[baseline.FormatMask(m)] = true
+		}
+	}
+	for _, s := range o.masks {
+		if m, _ := baseline.ParseMask(s); !used[baseline.FormatMask(m)] {
+			return hinted(fmt.Errorf("--mask %s covers nothing: there is no such text, or nothing of that kind in it", plain.Line(s, maxShown)),
+				"the place is the one that a change is reported at")
 		}
 	}
 	return nil
@@ -286,6 +316,7 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	}
 	c.next = baseline.New(c.approved.Name, c.approved.Binding, c.seen, append(accepted, chosen...)...)
 	c.next.Masks = c.approved.Masks
+	c.next.LeaveOpen(c.findings())
 	return exitHealthy, nil
 }
 
@@ -397,12 +428,20 @@ func isYes(answer string) bool {
 }
 
 // writeLockfile writes what was approved, and without what is gone, if anything
-// was.
-func (a *app) writeLockfile(l *baseline.Lockfile, o *lockOptions, approved int, gone []string) error {
-	if approved == 0 && len(gone) == 0 {
+// was or the file is misspelt.
+func (a *app) writeLockfile(l *lockfile, o *lockOptions, approved int, gone []string) error {
+	if approved == 0 && len(gone) == 0 && !l.misspelt {
 		return nil
 	}
+	data := l.Encode()
+	if _, err := baseline.Read(data); err != nil {
+		return hinted(fmt.Errorf("%s is not written, as it could not be read again: %w", plain.Line(o.lockfile, maxShown), err),
+			"keep the servers in several lockfiles (--lockfile)")
+	}
 	var did []string
+	if l.misspelt {
+		did = append(did, "written afresh: the file was not as mcpvigil writes it; review it like a new one")
+	}
 	if len(gone) > 0 {
 		did = append(did, "dropped: "+shown(gone))
 	}
@@ -411,7 +450,7 @@ func (a *app) writeLockfile(l *baseline.Lockfile, o *lockOptions, approved int, 
 	}
 	if o.dryRun {
 		did = []string{"dry run, nothing is written: " + strings.Join(did, "; ")}
-	} else if err := replaceFile(o.lockfile, l.Encode()); err != nil {
+	} else if err := replaceFile(o.lockfile, data); err != nil {
 		return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists and may be written to")
 	}
 	if !o.quiet {

@@ -51,6 +51,8 @@ func (o *lockfileOptions) rename(g *given, sel *selection) error {
 type lockfile struct {
 	*baseline.Lockfile
 	exists bool
+	// misspelt: it is not written as mcpvigil writes it.
+	misspelt bool
 	// sections are those of the file, in the order of the baselines.
 	sections func() []section
 }
@@ -60,7 +62,23 @@ func newLockfile(l *baseline.Lockfile, data []byte) *lockfile {
 }
 
 // read reads the lockfile. One that does not exist, or is empty, has no baselines.
-func (o *lockfileOptions) read(a *app) (*lockfile, error) {
+func (o *lockfileOptions) read(a *app) (*lockfile, error) { return o.readAs(a, baseline.Read) }
+
+// readLoose is read for a lockfile that is about to be written again.
+func (o *lockfileOptions) readLoose(a *app) (*lockfile, error) {
+	misspelt := false
+	l, err := o.readAs(a, func(data []byte) (*baseline.Lockfile, error) {
+		_, err := baseline.Read(data)
+		misspelt = err != nil
+		return baseline.ReadLoose(data)
+	})
+	if err == nil {
+		l.misspelt = misspelt
+	}
+	return l, err
+}
+
+func (o *lockfileOptions) readAs(a *app, read func([]byte) (*baseline.Lockfile, error)) (*lockfile, error) {
 	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		l := newLockfile(&baseline.Lockfile{}, nil)
@@ -73,7 +91,7 @@ func (o *lockfileOptions) read(a *app) (*lockfile, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return newLockfile(&baseline.Lockfile{}, nil), nil
 	}
-	l, err := baseline.Read(data)
+	l, err := read(data)
 	if err != nil {
 		return nil, hinted(fmt.Errorf("%s: %w", plain.Line(o.lockfile, maxShown), err),
 			"if it was damaged, take the last good one from version control; --lockfile names another")

@@ -119,7 +119,7 @@ func listing(o *runOptions, l *limitOptions) probe.Options {
 func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identity, policy surface.Policy, p probe.Options) *render.Verification {
 	b, err := l.Find(t.Label(), baseline.BindingOf(t, clientOf(p.Client)))
 	if err != nil {
-		o := &observation{target: t, err: err, result: &baseline.Result{Status: baseline.Misconfigured}}
+		o := &observation{target: t, err: err, result: baseline.Unseen(baseline.Misconfigured, nil)}
 		v := o.verification()
 		v.Reason, v.Hint = "not-approved", l.otherVersion(t)
 		if e := (*baseline.BindingError)(nil); errors.As(err, &e) {
@@ -139,9 +139,10 @@ func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identi
 	if other != nil {
 		v.Because(report)
 		v.Message = "as " + other.name + ": " + v.Message
-		if v.Result.Status == baseline.Approved {
-			v.Result.Status = unlisted(report, nil).Status
+		if v.Result.Cause == "" {
+			v.Result.Cause = unlisted(report, nil).Cause
 		}
+		v.Result.Judge()
 	}
 	return v
 }

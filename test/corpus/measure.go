@@ -141,7 +141,7 @@ func (m *measurement) addAttacks(file attackFile, pairs bool) {
 func measureUpgrade(u upgrade) upgradeCount {
 	count := upgradeCount{upgrade: u}
 	approved := &baseline.Baseline{Name: u.name, Surface: u.before, Ruleset: lint.Ruleset}
-	result := baseline.Verify(u.after, lint.Scan(u.after, lint.Options{}), approved, surface.Policy{})
+	result := baseline.Verify(u.after, approved, surface.Policy{}, lint.Options{})
 	for _, g := range surface.Group(result.Changes) {
 		switch g.Effect {
 		case surface.Fail:
