@@ -35,7 +35,7 @@ func encodedRules() []rule {
 				`{"name":"a","description":"Refuses javascript: and data: URIs. See https://host.test/a%20b%20c?d=%2Fe%2Ff%2Fg%2Fh"}`,
 			},
 		},
-		text: encoded, traits: hasCoded | hasEscapes | hasDigits | hasScheme,
+		text: encoded, traits: hasCoded | hasEscapes | hasDigits | hasScheme | hasSnake,
 	}}
 }
 
@@ -55,6 +55,9 @@ func encoded(t *text) {
 	}
 	if t.traits&hasEscapes != 0 {
 		escapes(t)
+	}
+	if t.traits&hasSnake != 0 && !t.identifier() {
+		t.reveal(strings.ReplaceAll(t.s, "_", " "), t.scan.dispatch.folded)
 	}
 	if t.traits&(hasCoded|hasDigits) == 0 {
 		return
@@ -414,10 +417,8 @@ func reads(s string) bool {
 // requires.
 func escapes(t *text) {
 	// Entities stand for what a reader sees, but hide nothing by themselves.
-	if strings.Contains(t.s, "&lt;") || strings.Contains(t.s, "&#") {
-		if plain := html.UnescapeString(t.s); plain != t.s {
-			t.reveal(plain, t.scan.dispatch.folded)
-		}
+	if plain := html.UnescapeString(t.s); plain != t.s {
+		t.reveal(plain, t.scan.dispatch.folded)
 	}
 	var payload strings.Builder
 	start, end, letters := -1, 0, 0

@@ -67,10 +67,21 @@ func boxed(r rune) (rune, bool) {
 	return 0, false
 }
 
-// fold gives s as a reader takes it: without invisible characters and marks over
-// ASCII letters, with compatibility forms and look-alikes as the letters they stand
-// for. A word with no ASCII letter stays: its letters are those of its script.
-func fold(s string) string {
+// fold gives s as a reader takes it. The traits are those of s.
+func fold(s string, traits trait) string {
+	if traits&hasNonASCII != 0 {
+		s = unify(s)
+	}
+	if traits&hasSplit != 0 {
+		s = mend(s)
+	}
+	return s
+}
+
+// unify gives s without invisible characters and marks over ASCII letters, with
+// compatibility forms and look-alikes as the letters they stand for. A word with no
+// ASCII letter stays: its letters are those of its script.
+func unify(s string) string {
 	if !strings.ContainsFunc(s, foldable) {
 		return s
 	}
@@ -94,20 +105,215 @@ func fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	eachRun(s, func(run string, word bool) {
-		if !word || isASCII(run) || !strings.ContainsFunc(run, isASCIILetter) {
-			b.WriteString(run)
-			return
+		if word && !isASCII(run) {
+			run = unaccented(undisguised(run))
 		}
-		for _, r := range run {
-			if plain, ok := mixable[r]; ok {
-				r = plain
-			}
-			if '\u0300' > r || r > '\u036F' {
-				b.WriteRune(r)
-			}
-		}
+		b.WriteString(run)
 	})
 	return b.String()
+}
+
+// undisguised writes the look-alikes in a word of ASCII letters as those.
+func undisguised(word string) string {
+	if !strings.ContainsFunc(word, isASCIILetter) {
+		return word
+	}
+	return strings.Map(func(r rune) rune {
+		if plain, ok := mixable[r]; ok {
+			return plain
+		}
+		if '\u0300' <= r && r <= '\u036F' {
+			return -1
+		}
+		return r
+	}, word)
+}
+
+// unaccented drops the accents of a word that is one the rules know without them, and
+// not with them: those of another language stay.
+func unaccented(word string) string {
+	if len(word) > 2*longestWord || isASCII(word) {
+		return word
+	}
+	bare := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(word))
+	if len(bare) < 3 || !isASCII(bare) || knownWord(word) || !knownWord(bare) {
+		return word
+	}
+	return bare
+}
+
+// knownWord reports a word that rules look for.
+func knownWord(word string) bool {
+	return len(word) < longestWord && sharedPhrasebook().words[strings.ToLower(word)] != 0
+}
+
+// maxSpacing is how far apart letters stand at most that belong to one word.
+const maxSpacing = 3
+
+// mend joins words whose letters stand apart: Ig**n**ore, ig-\nnore, i g n o r e. Where
+// the words end, only those that the rules know tell; anything else is left as it is.
+func mend(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		letters, end := spread(s, i)
+		if words, ok := segment(letters); end > i && ok {
+			b.WriteString(words)
+			i = end
+			continue
+		}
+		end = max(end, i+1)
+		b.WriteString(s[i:end])
+		i = end
+	}
+	return b.String()
+}
+
+// spread reads letters that stand apart at i, and gives them as one. Letters that do
+// not are passed over: none, and where they end.
+func spread(s string, i int) (letters string, end int) {
+	if !letterAt(s, i) {
+		return "", i
+	}
+	var b strings.Builder
+	apart := false
+	for end = i; ; {
+		for letterAt(s, end) {
+			b.WriteByte(s[end])
+			end++
+		}
+		if n := insideWord(s, end); n > 0 {
+			end, apart = end+n, true
+			continue
+		}
+		break
+	}
+	if apart {
+		return b.String(), end
+	}
+	if !aloneAt(s, i) {
+		return "", end
+	}
+	for n := i + 1; n < len(s) && n <= end+maxSpacing; n++ {
+		if aloneAt(s, n) {
+			b.WriteByte(s[n])
+			end = n + 1
+		} else if charClass[s[n]]&classWord != 0 {
+			break
+		}
+	}
+	if b.Len() < minSpelled {
+		return "", end
+	}
+	return b.String(), end
+}
+
+// aloneAt reports a letter with no letter or digit beside it.
+func aloneAt(s string, i int) bool {
+	return letterAt(s, i) && (i == 0 || charClass[s[i-1]]&classWord == 0) &&
+		(i+1 == len(s) || charClass[s[i+1]]&classWord == 0 && s[i+1] != '\'')
+}
+
+func letterAt(s string, i int) bool {
+	return i < len(s) && charClass[s[i]]&(classUpper|classLower) != 0
+}
+
+// insideWord gives the length of what stands at i between two letters of a word: markup
+// that shows nothing itself, or a hyphen and a line break.
+func insideWord(s string, i int) int {
+	if i == 0 || charClass[s[i-1]]&classWord == 0 || charClass[s[i-1]]&classDigit != 0 {
+		return 0
+	}
+	end := i
+	for end < len(s) {
+		n := 0
+		switch s[end] {
+		case '*', '`', '~':
+			n = 1
+		case '<':
+			n = inlineTag(s[end:])
+		case '-':
+			n = hyphenation(s[end:])
+		}
+		if n == 0 {
+			break
+		}
+		end += n
+	}
+	if end == i || end == len(s) || charClass[s[end]]&classWord == 0 || charClass[s[end]]&classDigit != 0 {
+		return 0
+	}
+	return end - i
+}
+
+// hyphenation is the length of a hyphen with a line break and the indent after it.
+func hyphenation(s string) int {
+	rest := s[1:min(len(s), maxIndentOfLine)]
+	next := strings.TrimLeft(rest, " \t\r\n")
+	if strings.Count(rest[:len(rest)-len(next)], "\n") != 1 {
+		return 0
+	}
+	return 1 + len(rest) - len(next)
+}
+
+// maxIndentOfLine bounds the blanks after a hyphen.
+const maxIndentOfLine = 40
+
+// inlineTag is the length of a tag at the start of s that changes how letters look, or
+// of a comment that says nothing.
+func inlineTag(s string) int {
+	if rest, ok := strings.CutPrefix(s, "<!--"); ok {
+		end := strings.Index(rest[:min(len(rest), maxIndentOfLine)], "-->")
+		if end < 0 || strings.ContainsFunc(rest[:end], unicode.IsLetter) {
+			return 0
+		}
+		return len("<!--") + end + len("-->")
+	}
+	name := strings.TrimPrefix(s[1:min(len(s), 12)], "/")
+	n := 0
+	for letterAt(name, n) {
+		n++
+	}
+	switch lowerASCII(name[:n]) {
+	case "a", "b", "i", "u", "s", "q", "em", "strong", "span", "font", "small", "big", "sub", "sup", "code", "tt", "kbd", "mark",
+		"del", "ins", "strike", "wbr", "bdi", "bdo", "abbr", "cite", "dfn", "samp", "var", "zwnj", "zwj", "shy":
+	default:
+		return 0
+	}
+	return strings.IndexByte(s[:min(len(s), maxAltText)], '>') + 1
+}
+
+// longestJoined bounds the words that are looked for among letters.
+const longestJoined = 14
+
+// segment finds the words that rules know in a run of letters, the longest first. It
+// fails when most of the letters belong to none.
+func segment(letters string) (words string, ok bool) {
+	var b strings.Builder
+	known, ended := 0, false
+	for i := 0; i < len(letters); {
+		n := min(len(letters)-i, longestJoined)
+		for n > 2 && !knownWord(letters[i:i+n]) {
+			n--
+		}
+		found := n > 2
+		if b.Len() > 0 && (found || ended) {
+			b.WriteByte(' ')
+		}
+		if ended = found; found {
+			known += n
+		} else {
+			n = 1
+		}
+		b.WriteString(letters[i : i+n])
+		i += n
+	}
+	return b.String(), len(letters) > 0 && 2*known >= len(letters)
 }
 
 // foldable reports everything but ASCII and the signs, arrows, lines and emoji that
@@ -125,7 +331,7 @@ func foldable(r rune) bool {
 // skeleton is equal for names that look alike (UTS 39, for the letters we know).
 func skeleton(name string) string {
 	var b strings.Builder
-	for _, r := range norm.NFD.String(fold(name)) {
+	for _, r := range norm.NFD.String(unify(name)) {
 		for _, table := range []map[rune]rune{mixable, small} {
 			if plain, ok := table[r]; ok {
 				r = plain

@@ -80,11 +80,19 @@ type sight struct {
 
 func (d *dispatch) sight(s string) sight {
 	of := d.look(s)
-	if of.traits&hasNonASCII != 0 {
-		if folded := fold(s); folded != s {
-			of.mask = of.mask&^d.folded | d.look(folded).mask&d.folded
-		}
+	if of.traits&(hasNonASCII|hasSplit) == 0 {
+		return of
 	}
+	seen := of
+	folded := fold(s, of.traits&^hasSplit)
+	if folded != s {
+		seen = d.look(folded)
+		of.traits |= seen.traits & hasSplit
+	}
+	if of.traits&hasSplit != 0 {
+		seen = d.look(mend(folded))
+	}
+	of.mask = of.mask&^d.folded | seen.mask&d.folded
 	return of
 }
 

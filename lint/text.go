@@ -26,6 +26,8 @@ const (
 	hasDigits         // many short numbers in a row, as in lists of character codes
 	hasScheme         // a URI that can carry content, such as data:
 	isLong            // more than maxTextNote bytes
+	hasSplit          // words with markup or blanks between their letters
+	hasSnake          // words_with_underscores_between_them, as if those were blanks
 )
 
 const (
@@ -34,6 +36,8 @@ const (
 	maxCodedGap = 12
 	minNumbers  = 12
 	minEscapes  = 8
+	minSpelled  = 5 // letters that stand alone, in a row
+	minSnake    = 3 // underscores in one word
 )
 
 // text is one string of an item.
@@ -54,7 +58,7 @@ type text struct {
 func (t *text) folded() *text {
 	if t.fold == nil {
 		t.fold = t
-		if folded := fold(t.s); folded != t.s {
+		if folded := fold(t.s, t.traits); folded != t.s {
 			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan, traits: t.traits, depth: t.depth}
 			t.fold.fold = t.fold
 		}
@@ -120,6 +124,9 @@ func look(s string, word func(string)) trait {
 		class := charClass[s[i]]
 		switch {
 		case class == 0:
+			if (s[i] == '*' || s[i] == '`' || s[i] == '~') && insideWord(s, i) > 0 {
+				seen |= hasSplit
+			}
 			i++
 		case class&(classBase64|classWord) != 0:
 			end := i + 1
@@ -129,7 +136,11 @@ func look(s string, word func(string)) trait {
 				end++
 			}
 			seen |= l.token(i, end, union)
-			eachWord(s[i:end], word)
+			if union&classMark == 0 {
+				eachWord(s[i:end], word)
+			} else {
+				eachForeignWord(s[i:end], word)
+			}
 			i = end
 		case class&classBlank != 0:
 			end := l.blanks(i)
@@ -138,6 +149,9 @@ func look(s string, word func(string)) trait {
 			}
 			if l.breaks > 0 || l.width > end-i {
 				seen |= hasBreak
+				if i > 0 && s[i-1] == '-' && insideWord(s, i-1) > 0 {
+					seen |= hasSplit
+				}
 			}
 			i = end
 		default:
@@ -163,11 +177,29 @@ func eachWord(s string, word func(string)) {
 	}
 }
 
+// eachForeignWord is eachWord where other characters than letters separate words too.
+func eachForeignWord(s string, word func(string)) {
+	start := 0
+	for i, r := range s {
+		if !tokenRune(r) {
+			if i > start {
+				word(s[start:i])
+			}
+			start = i + utf8.RuneLen(r)
+		}
+	}
+	if start < len(s) {
+		word(s[start:])
+	}
+}
+
 // looker counts what makes a trait only in numbers.
 type looker struct {
 	s                       string
 	coded, numbers, escapes int
 	lastCoded               int // where the last run that looks encoded ended
+	letters                 int // that stand alone, in a row
+	lastLetter              int // where the last of them ended
 	width                   int // of the last run of blanks
 	breaks                  int // line breaks
 }
@@ -194,6 +226,12 @@ func (l *looker) token(start, end int, union uint16) (seen trait) {
 	if union&classMark != 0 {
 		seen |= hasNonASCII
 	}
+	if union&^(classUpper|classLower|classHex|classWord|classBase64) == 0 && l.spelled(start, end) {
+		seen |= hasSplit
+	}
+	if end-start > 4*minSnake && strings.Count(l.s[start:end], "_") >= minSnake {
+		seen |= hasSnake
+	}
 	switch {
 	case union&classWord != 0 && union&(classUpper|classLower|classMark) == 0 && end-start <= 3:
 		if l.numbers++; l.numbers >= minNumbers {
@@ -207,6 +245,22 @@ func (l *looker) token(start, end int, union uint16) (seen trait) {
 		seen |= l.codedToken(start, end)
 	}
 	return seen
+}
+
+// spelled reports letters that stand alone: i g n o r e, i-g-n-o-r-e.
+func (l *looker) spelled(start, end int) bool {
+	switch {
+	case end-start == 1 && start-l.lastLetter <= maxSpacing:
+		l.letters++
+	case end-start == 1:
+		l.letters = 1
+	case end-start < 2*minSpelled-1 || !aloneAt(l.s, start) || !aloneAt(l.s, start+2) || !aloneAt(l.s, start+4):
+		return false
+	default:
+		return true
+	}
+	l.lastLetter = end
+	return l.letters >= minSpelled
 }
 
 func (l *looker) codedToken(start, end int) trait {
@@ -239,6 +293,9 @@ func (l *looker) mark(i int) (seen trait) {
 	s := l.s
 	switch c := s[i]; c {
 	case '<':
+		if insideWord(s, i) > 0 {
+			return hasAngle | hasSplit
+		}
 		return hasAngle
 	case '[':
 		if i > 0 && s[i-1] == '!' {
@@ -255,7 +312,7 @@ func (l *looker) mark(i int) (seen trait) {
 			return hasScheme
 		}
 	case '%', '&', '\\':
-		if l.escapes++; l.escapes >= minEscapes || c == '&' && (strings.HasPrefix(s[i:], "&lt;") || strings.HasPrefix(s[i:], "&#")) {
+		if l.escapes++; l.escapes >= minEscapes || c == '&' && entity(s[i:]) {
 			return hasEscapes
 		}
 	default:
@@ -265,6 +322,21 @@ func (l *looker) mark(i int) (seen trait) {
 	}
 	return 0
 }
+
+// entity reports an entity of HTML at the start of s, by its looks.
+func entity(s string) bool {
+	for i := 1; i < min(len(s), longestEntity); i++ {
+		switch {
+		case s[i] == ';':
+			return i > 1
+		case charClass[s[i]]&classWord == 0 && (s[i] != '#' || i > 1):
+			return false
+		}
+	}
+	return false
+}
+
+const longestEntity = 24
 
 const (
 	maxExcerpt = 200 // runes, without the escapes
