@@ -547,3 +547,116 @@ func TestHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestHistorySees: what a check did not see, and what says nothing, is no change.
+func TestHistorySees(t *testing.T) {
+	text := func(text string) *surface.Surface { return tools(t, "1.0.0", "read="+text) }
+	one, two := text("Reads a file."), text("Reads any file.")
+	partial := of(t, `{"surface":1,"serverInfo":{"name":"s","version":"1.0.0"},"unlisted":["tool"]}`)
+	with := func(s *surface.Surface, issuer string) *surface.Surface {
+		return of(t, strings.TrimSuffix(strings.TrimSpace(string(s.Save())), "}")+`,"auth":{"issuer":{"issuer":"`+issuer+`"}}}`)
+	}
+	login, other := with(one, "https://a.example"), with(one, "https://b.example")
+	dated := func(day int) *surface.Surface { return text(fmt.Sprintf("Data as of 2026-11-%02d.", day)) }
+	mask := surface.Mask{Kind: surface.Tool, Item: "read", Pointer: "/description", Masks: []surface.MaskKind{surface.MaskDate}}
+	schema := func(schema string) *surface.Surface {
+		return of(t, `{"tools":[{"name":"read","inputSchema":`+schema+`}]}`)
+	}
+	short, long := schema(`{"type":"object"}`), schema(`{"type":"object","required":[],"properties":{}}`)
+	for name, c := range map[string]struct {
+		seen  []*surface.Surface
+		masks []surface.Mask
+		say   surface.Class
+	}{
+		"the same":                  {seen: []*surface.Surface{one, one, one, one, one}},
+		"replicas":                  {seen: []*surface.Surface{one, two, one, two, one}, say: surface.InconsistentListing},
+		"cut off":                   {seen: []*surface.Surface{one, partial, one, partial, one, partial, one}},
+		"replicas, cut off":         {seen: []*surface.Surface{one, partial, two, partial, one, two}, say: surface.InconsistentListing},
+		"login not always seen":     {seen: []*surface.Surface{one, login, one, login, one, login, one}},
+		"logins":                    {seen: []*surface.Surface{login, other, login, other}, say: surface.InconsistentListing},
+		"logins, not always seen":   {seen: []*surface.Surface{login, one, other, login, one, other}, say: surface.InconsistentListing},
+		"volatile":                  {seen: []*surface.Surface{dated(1), dated(2), dated(3), dated(4)}, say: surface.VolatileText},
+		"volatile, and masked":      {seen: []*surface.Surface{dated(1), dated(2), dated(1), dated(2), dated(1)}, masks: []surface.Mask{mask}},
+		"written in different ways": {seen: []*surface.Surface{short, long, short, long, short}},
+	} {
+		b := approve(c.seen[0])
+		b.Masks = c.masks
+		var h History
+		var prev *surface.Surface
+		var said surface.Class
+		for _, s := range c.seen {
+			var say surface.Class
+			if h, say = h.See(prev, s, b); say != "" {
+				said = say
+			}
+			prev = s
+		}
+		if said != c.say {
+			t.Errorf("%s: %q, want %q", name, said, c.say)
+		}
+	}
+	// Nothing is known of the checks before a start but what the history holds.
+	var h History
+	var said surface.Class
+	for _, s := range []*surface.Surface{login, one, two, one, login, two} {
+		var say surface.Class
+		if h, say = h.See(nil, s, nil); say != "" {
+			said = say
+		}
+	}
+	if said != surface.InconsistentListing {
+		t.Errorf("%q after restarts", said)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	s := tools(t, "1.0.0", "read=Reads a file."+hidden, "write=Writes"+spaced+"a file.")
+	expect(t, &Result{Status: Flagged, Findings: Judge(lint.Scan(s, lint.Options{}))}, "flagged", "fail block in read new", "event note in write new")
+	if Judge(nil) == nil {
+		t.Error("no findings are null in JSON")
+	}
+}
+
+func TestUnusedMasks(t *testing.T) {
+	s := of(t, `{
+		"serverInfo": {"name": "s", "version": "1.2.3", "title": "Server of 2026-11-01"},
+		"instructions": "Request 7.",
+		"tools": [
+			{"name": "a/b", "description": "Data {as} of 2026-11-01, {{1}} 5.",
+			 "inputSchema": {"type": "object", "properties": {"x/y": {"description": "Up to 5.", "default": "5", "anyOf": [{"description": "5", "type": "string"}]}}}},
+			{"name": "bad", "description": "\ud800 5"}
+		],
+		"prompts": [{"name": "p", "arguments": [{"name": "q", "description": "Of 1.2.3"}]}]
+	}`)
+	for text, used := range map[string]bool{
+		"instructions=integer":                                        true,
+		"instructions=date":                                           false,
+		"instructions#/x=integer":                                     false,
+		"server#/title=date":                                          true,
+		"server#/version=version":                                     false, // no text
+		"tool/a%2Fb#/description=date":                                true,
+		"tool/a%2Fb#/description=date,version":                        true,
+		"tool/a%2Fb#/description=version":                             false,
+		"tool/a%2Fb#/title=date":                                      false,
+		"tool/a%2Fb=date":                                             false,
+		"tool/a#/description=date":                                    false,
+		"tool/a%2Fb#/inputSchema/properties/x~1y/description=integer": true,
+		"tool/a%2Fb#/inputSchema/properties/x~1y/anyOf/0/description=integer": true,
+		"tool/a%2Fb#/inputSchema/properties/x~1y/anyOf/1/description=integer": false,
+		"tool/a%2Fb#/inputSchema/properties/x~1y/default=integer":             false, // no text
+		"tool/a%2Fb#/inputSchema/properties/x~1y=integer":                     false,
+		"tool/bad#/description=integer":                                       false, // not to be compared
+		"prompt/p#/arguments/0/description=version":                           true,
+		"resource/p#/description=version":                                     false,
+	} {
+		m, err := ParseMask(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := approve(s)
+		b.Masks = []surface.Mask{m}
+		if got := len(b.UnusedMasks()) == 0; got != used {
+			t.Errorf("%s: used %v, want %v", text, got, used)
+		}
+	}
+}
