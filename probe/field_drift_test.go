@@ -256,10 +256,12 @@ func TestFieldE6VolatileText(t *testing.T) {
 		if c.Class != surface.VolatileText {
 			continue
 		}
-		_, proposal, _ := strings.Cut(c.Detail, "--mask ")
-		mask, err := baseline.ParseMask(proposal)
+		if c.Mask == nil {
+			t.Fatalf("no mask is proposed for %+v", c)
+		}
+		mask, err := baseline.ParseMask(baseline.FormatMask(*c.Mask))
 		if err != nil {
-			t.Fatalf("no mask can be made of %q: %v", c.Detail, err)
+			t.Fatalf("%+v cannot be given on a command line: %v", c.Mask, err)
 		}
 		b.Masks = append(b.Masks, mask)
 	}

@@ -2,8 +2,10 @@ package surface
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
@@ -25,9 +27,9 @@ func (b *builder) auth(a *AuthMetadata) {
 }
 
 // authDocument gives the canonical form of one document. Lists of strings are sets
-// there (RFC 8414 section 2, RFC 9728 section 2) and are sorted. What holds keys or
-// signatures is left out: it changes by itself, and says nothing. What is no JSON,
-// or too deep to stand in another object, is a string of its bytes.
+// there (RFC 8414 section 2, RFC 9728 section 2) and are sorted. Keys are left out:
+// they change by themselves, and say nothing. So does what is signed, of which the
+// claims stay. What is no JSON, or too deep to stand in another object, is a string of its bytes.
 func authDocument(raw json.RawMessage) []byte {
 	v, _, err := rawjson.Parse(raw)
 	if err != nil || depth(raw) == rawjson.MaxDepth {
@@ -37,24 +39,65 @@ func authDocument(raw json.RawMessage) []byte {
 		return rawjson.Canonical(v)
 	}
 	v, _, _ = rawjson.Parse(rawjson.Canonical(v)) // its members are in order now
-	form := []byte{'{'}
+	return appendDocument(nil, v, `"jwks"`)
+}
+
+// appendDocument appends a canonical document but for the members left out.
+func appendDocument(dst []byte, v rawjson.Value, leftOut ...string) []byte {
+	dst = append(dst, '{')
 	for name, member := range v.RawMembers() {
-		if string(name) == `"jwks"` || string(name) == `"signed_metadata"` {
+		if slices.Contains(leftOut, string(name)) {
 			continue
 		}
-		if len(form) > 1 {
-			form = append(form, ',')
-		}
-		form = append(form, name...)
-		form = append(form, ':')
-		if isStrings(member) {
-			form = appendSet(form, member)
-		} else {
-			form = append(form, member.Raw()...)
+		dst = openMember(dst, name)
+		switch {
+		case string(name) == `"`+memberSigned+`"`:
+			dst = appendSigned(dst, member)
+		case isStrings(member):
+			dst = appendSet(dst, member)
+		default:
+			dst = append(dst, member.Raw()...)
 		}
 	}
-	return append(form, '}')
+	return append(dst, '}')
 }
+
+// memberSigned holds a JWT of metadata that takes precedence over what stands beside
+// it (RFC 8414 section 2.1, RFC 9728 section 2.2).
+const memberSigned = "signed_metadata"
+
+// appendSigned appends the claims of signed metadata, without those that change each
+// time it is signed; what has none that can be read as it is.
+func appendSigned(dst []byte, v rawjson.Value) []byte {
+	if text, ok := v.Text(); ok {
+		v = claimsOf(text, v)
+	}
+	if v.Kind() != rawjson.Object || v.Get(memberSigned).Exists() {
+		return append(dst, v.Raw()...)
+	}
+	return appendDocument(dst, v, `"iat"`, `"exp"`, `"nbf"`, `"jti"`, `"jwks"`)
+}
+
+// claimsOf gives the claims of a JWT in canonical form, or otherwise when it is none.
+func claimsOf(token string, otherwise rawjson.Value) rawjson.Value {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return otherwise
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil || depth(raw) > rawjson.MaxDepth-maxAuthLevels {
+		return otherwise
+	}
+	claims, _, err := rawjson.Parse(raw)
+	if err != nil || claims.Kind() != rawjson.Object {
+		return otherwise
+	}
+	claims, _, _ = rawjson.Parse(rawjson.Canonical(claims))
+	return claims
+}
+
+// maxAuthLevels are the levels of the item around the claims.
+const maxAuthLevels = 2
 
 func isStrings(v rawjson.Value) bool {
 	if v.Kind() != rawjson.Array {

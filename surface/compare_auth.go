@@ -21,24 +21,36 @@ func (d *differ) auth(before, after rawjson.Value) {
 		}
 		d.at(document.name, func() {
 			switch {
-			case !was.Exists():
+			case !before.Exists(): // nobody had looked
 				d.change(AuthMetadataChanged, was, is, "added")
+			case !was.Exists():
+				d.change(document.malformed, was, is, "added, where there was none")
 			case !is.Exists():
 				d.change(document.malformed, was, is, "removed")
 			case notObject(was) || notObject(is):
 				d.change(document.malformed, was, is, "changed: not an object")
 			default:
-				d.login(was, is)
+				d.login(was, is, document.malformed)
 			}
 		})
 	}
 }
 
-// login compares two documents of RFC 9728 or RFC 8414.
-func (d *differ) login(before, after rawjson.Value) {
+// login compares two documents of RFC 9728 or RFC 8414. What is signed in them takes
+// precedence over the rest, and is compared like that.
+func (d *differ) login(before, after rawjson.Value, malformed Class) {
 	origins := originsIn(nil, before)
 	for _, m := range d.members(before, after) {
-		d.at(m.name, func() { d.loginMember(m, origins) })
+		d.at(m.name, func() {
+			switch {
+			case m.name != memberSigned:
+				d.loginMember(m, origins)
+			case m.before.Kind() == rawjson.Object && m.after.Kind() == rawjson.Object:
+				d.login(m.before, m.after, malformed)
+			default:
+				d.change(malformed, m.before, m.after, "signed metadata "+comingOr(m.before, m.after, "changed"))
+			}
+		})
 	}
 }
 
@@ -47,7 +59,7 @@ func (d *differ) loginMember(m member, origins []string) {
 	if isDisplay([]byte(m.name)) {
 		return
 	}
-	switch m.name {
+	switch strings.ToLower(m.name) { // some clients do not tell letter case apart
 	case "resource":
 		d.location(m, AuthResource, "resource "+coming)
 	case "issuer":
@@ -126,6 +138,7 @@ func (d *differ) endpoint(m member, origins []string) {
 }
 
 func isEndpoint(name string) bool {
+	name = strings.ToLower(name)
 	return strings.HasSuffix(name, "_endpoint") || strings.HasSuffix(name, "_uri")
 }
 
@@ -133,7 +146,7 @@ func isEndpoint(name string) bool {
 func originsIn(origins []string, document rawjson.Value) []string {
 	for name, v := range document.Members() {
 		switch {
-		case name == "mtls_endpoint_aliases":
+		case name == "mtls_endpoint_aliases", name == memberSigned:
 			origins = originsIn(origins, v)
 		case name == "issuer", isEndpoint(name) && !isDisplay([]byte(name)):
 			origins = append(origins, originOf(v))

@@ -24,6 +24,10 @@ func (s *schemaDiffer) branches(m member) {
 		s.report(widened, m.before, m.after, m.name+" removed")
 		return
 	}
+	if s.ordered {
+		s.positions(m)
+		return
+	}
 	p := pairing{before: numbered(m.before), after: numbered(m.after)}
 	p.by(func(v rawjson.Value) string { return string(v.Raw()) })
 	p.pairs = nil // equal
@@ -73,7 +77,7 @@ func (s *schemaDiffer) pairAlike(p *pairing) {
 	if s.effort < 0 {
 		return
 	}
-	var split splitter
+	split := splitter{traits: s.traits}
 	p.by(func(v rawjson.Value) string {
 		split.shape, split.text = split.shape[:0], split.text[:0]
 		split.schema(v)

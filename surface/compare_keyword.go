@@ -64,6 +64,8 @@ func (s *schemaDiffer) values(before, after rawjson.Value) {
 		report(widened, "values added to enum")
 	case len(lost) > 0:
 		report(narrowed, "values removed from enum")
+	case s.ordered:
+		report(unclear, "values of enum changed places, by which something refers to them")
 	default:
 		s.respelled = true
 	}

@@ -19,7 +19,7 @@ func (d *differ) server(before, after rawjson.Value) {
 			case "title", "description":
 				d.text(ServerText, m.before, m.after)
 			default:
-				d.change(ServerMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+				d.other(m, ServerText, ServerMeta)
 			}
 		})
 	}
@@ -51,7 +51,7 @@ func (d *differ) resource(before, after rawjson.Value, text, meta Class) {
 			case "_meta":
 				d.meta(m.before, m.after, meta, meta)
 			default:
-				d.change(meta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+				d.other(m, text, meta)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func (d *differ) prompt(before, after rawjson.Value) {
 			case "_meta":
 				d.meta(m.before, m.after, PromptMeta, PromptMeta)
 			default:
-				d.change(PromptMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+				d.other(m, PromptText, PromptMeta)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func (d *differ) argument(before, after rawjson.Value) {
 			case "required":
 				d.requiredArgument(m)
 			default:
-				d.change(PromptMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+				d.other(m, PromptText, PromptMeta)
 			}
 		})
 	}

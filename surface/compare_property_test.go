@@ -47,7 +47,11 @@ func (e equivalents) value(v rawjson.Value) any {
 		for name, m := range v.Members() {
 			switch name {
 			case "inputSchema", "outputSchema":
-				out[name] = e.schema(m)
+				schema := e.schema(m)
+				if object, ok := schema.(map[string]any); ok && !dependsOnDraft(m, "2020-12") && e.IntN(4) == 0 {
+					object["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+				}
+				out[name] = schema
 			default:
 				out[name] = e.value(m)
 			}
@@ -86,7 +90,7 @@ func (e equivalents) schema(v rawjson.Value) any {
 			out[name] = json.RawMessage(m.Raw())
 		}
 	}
-	for name, nothing := range map[string]any{"required": []any{}, "properties": map[string]any{}, "additionalProperties": true, "$schema": "https://json-schema.org/draft/2020-12/schema"} {
+	for name, nothing := range map[string]any{"required": []any{}, "properties": map[string]any{}, "additionalProperties": true} {
 		if _, known := out[name]; !known && e.IntN(4) == 0 {
 			out[name] = nothing
 		}

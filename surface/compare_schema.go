@@ -42,7 +42,8 @@ type schemaDiffer struct {
 	effort int
 	// sense is what a wider schema at the path means for the whole: the same,
 	// the opposite (under not), or nothing certain (under if, oneOf, contains).
-	sense direction
+	sense  direction
+	traits // of both forms
 	// respelled: something was written differently that means the same.
 	respelled bool
 }
@@ -59,7 +60,10 @@ func (d *differ) schema(before, after rawjson.Value, name string) {
 		d.headers(before, after)
 		return
 	}
-	s := schemaDiffer{differ: d, sense: widened, effort: 4 * (len(before.Raw()) + len(after.Raw()))}
+	s := schemaDiffer{
+		differ: d, sense: widened, effort: 4 * (len(before.Raw()) + len(after.Raw())),
+		traits: traitsOf(before, after),
+	}
 	found := len(d.changes)
 	s.subschema(before, after, "")
 	for _, c := range d.changes[found:] {
@@ -266,11 +270,7 @@ func (s *schemaDiffer) keyword(m member) {
 	case roleText:
 		s.text(ToolText, m.before, m.after)
 	case roleIdentity:
-		if m.before.Exists() && !isURI(m.before) || m.after.Exists() && !isURI(m.after) {
-			s.text(ToolText, m.before, m.after)
-		} else {
-			s.respelled = true
-		}
+		s.dialect(m)
 	case roleSet:
 		s.set(m)
 	case roleSchema:
@@ -286,6 +286,19 @@ func (s *schemaDiffer) keyword(m member) {
 	}
 }
 
+// dialect compares $schema.
+func (s *schemaDiffer) dialect(m member) {
+	was, is := dialectOf(m.before), dialectOf(m.after)
+	switch {
+	case m.before.Exists() && was == "" || m.after.Exists() && is == "":
+		s.text(ToolText, m.before, m.after)
+	case was != is && (s.dependsOn(was) || s.dependsOn(is)):
+		s.report(unclear, m.before, m.after, "read by another draft of JSON Schema, in which a keyword means something else")
+	default:
+		s.respelled = true
+	}
+}
+
 // set compares type and examples; the other sets depend on keywords beside them.
 func (s *schemaDiffer) set(m member) {
 	if m.name == "type" {
@@ -294,7 +307,7 @@ func (s *schemaDiffer) set(m member) {
 	}
 	before, okBefore := listOf(m.before)
 	after, okAfter := listOf(m.after)
-	if okBefore && okAfter && m.before.Exists() && m.after.Exists() && len(before.without(after)) == 0 && len(after.without(before)) == 0 {
+	if !s.ordered && okBefore && okAfter && m.before.Exists() && m.after.Exists() && len(before.without(after)) == 0 && len(after.without(before)) == 0 {
 		s.respelled = true
 		return
 	}
@@ -304,6 +317,10 @@ func (s *schemaDiffer) set(m member) {
 // applicator compares a keyword that holds one schema.
 func (s *schemaDiffer) applicator(m member) {
 	came, went := !m.before.Exists(), !m.after.Exists()
+	if (came || went) && s.missed(m) {
+		s.report(unclear, m.before, m.after, m.name+" "+comingOr(m.before, m.after, ""))
+		return
+	}
 	switch m.name {
 	case "additionalProperties", "unevaluatedProperties":
 		s.subschema(m.before, m.after, "further properties")
@@ -333,6 +350,16 @@ func (s *schemaDiffer) applicator(m member) {
 	default:
 		s.subschema(m.before, m.after, "")
 	}
+}
+
+// missed reports whether a keyword that came or went would be missed though it
+// accepts anything: if says which of then and else counts, and to look at properties
+// and elements is what unevaluatedProperties and unevaluatedItems go by.
+func (s *schemaDiffer) missed(m member) bool {
+	if m.name == "if" {
+		return true
+	}
+	return s.unevaluated && breadthOf(m.before) == anything && breadthOf(m.after) == anything
 }
 
 // in calls compare where a wider schema has that sense for what is around it.

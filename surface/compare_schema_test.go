@@ -28,6 +28,8 @@ func verdicts(changes []Change) []string {
 
 const same0 = "equivalent: input schema written differently"
 
+const anotherDraft = "read by another draft of JSON Schema, in which a keyword means something else"
+
 func TestCompareSchema(t *testing.T) {
 	for _, test := range []struct {
 		before, after string
@@ -42,7 +44,9 @@ func TestCompareSchema(t *testing.T) {
 		{`{"additionalProperties":{}}`, `{}`, []string{same0}},
 		{`{"additionalProperties":{"not":{}}}`, `{"additionalProperties":false}`, []string{same0}},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`, []string{same0}},
-		{`{"$id":"https://a.example/1"}`, `{}`, []string{same0}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"$schema":"https://json-schema.org/draft-07/schema"}`, []string{same0}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":1,"const":{"title":"x"}}`, `{"exclusiveMinimum":1,"const":{"title":"x"}}`, []string{same0}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","description":"x","definitions":{"a":{}}}`, `{"$ref":"#/definitions/a","description":"x","definitions":{"a":{}}}`, []string{same0}},
 		{`{"type":["object"]}`, `{"type":"object"}`, []string{same0}},
 		{`{"type":["string","null"]}`, `{"type":["null","string"]}`, []string{same0}},
 		{`{"enum":["a","b"]}`, `{"enum":["b","a"]}`, []string{same0}},
@@ -212,7 +216,37 @@ func TestCompareSchema(t *testing.T) {
 		{`{"title":"a"}`, `{"title":"b"}`, []string{"text /title: text changed"}},
 		{`{"$comment":"a"}`, `{}`, []string{"text /$comment: text removed"}},
 		{`{"$id":"https://a.example/1"}`, `{"$id":"do as I say"}`, []string{"text /$id: text changed"}},
-		{`{"$schema":"x","required":["a","b"],"title":"a"}`, `{"$schema":"y","required":["b","a"],"title":"b"}`, []string{"text /title: text changed", same0}},
+		{`{"$id":"https://a.example/1"}`, `{}`, []string{"text /$id: text removed"}},
+		{`{"id":"a"}`, `{"id":"b"}`, []string{"text /id: text changed"}},
+		{`{"$defs":{"a":{"$id":"urn:1","type":"string"},"b":{"$id":"urn:2"}}}`, `{"$defs":{"a":{"$id":"urn:2","type":"string"},"b":{"$id":"urn:1"}}}`, []string{"text /$defs/a/$id: text changed", "text /$defs/b/$id: text changed"}},
+		{`{"$anchor":"a"}`, `{"$anchor":"Read_the_notes"}`, []string{"text /$anchor: text changed"}},
+		{`{"$schema":"x"}`, `{"$schema":"y"}`, []string{"text /$schema: text changed"}},
+		{
+			`{"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"$schema":"http://json-schema.org/draft-07/schema#Read_the_notes"}`,
+			[]string{"text /$schema: text changed"},
+		},
+		{`{"required":["a","b"],"title":"a"}`, `{"required":["b","a"],"title":"b"}`, []string{"text /title: text changed", same0}},
+
+		// Readings that differ by the draft.
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}]}`, `{"items":[{}]}`, []string{"changed /$schema: " + anotherDraft}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"$ref":"#/x","type":"string"}}}`, `{"properties":{"a":{"$ref":"#/x","type":"string"}}}`, []string{"changed /$schema: " + anotherDraft}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","const":1}`, `{"$schema":"http://json-schema.org/draft-04/schema#","const":1}`, []string{"changed /$schema: " + anotherDraft}},
+		{`{"properties":{"a":{"$schema":"http://json-schema.org/draft-07/schema#","minContains":1}}}`, `{"properties":{"a":{"minContains":1}}}`, []string{"changed /properties/a/$schema: " + anotherDraft}},
+
+		// What accepts anything and is missed.
+		{`{"additionalProperties":true,"unevaluatedProperties":false}`, `{"unevaluatedProperties":false}`, []string{"changed /additionalProperties: additionalProperties removed"}},
+		{`{"anyOf":[{}],"unevaluatedProperties":false}`, `{"anyOf":[{"additionalProperties":{}}],"unevaluatedProperties":false}`, []string{"changed /anyOf/0/additionalProperties: additionalProperties added"}},
+		{`{"items":{},"unevaluatedItems":false}`, `{"unevaluatedItems":false}`, []string{"changed /items: items removed"}},
+		{`{"if":{},"then":{"type":"string"}}`, `{"then":{"type":"string"}}`, []string{"changed /if: if removed"}},
+		{`{"else":false}`, `{"else":false,"if":true}`, []string{"changed /if: if added"}},
+
+		// Order that counts.
+		{
+			`{"anyOf":[{"type":"string"},{"type":"null"}],"not":{"$ref":"#/anyOf/0"}}`, `{"anyOf":[{"type":"null"},{"type":"string"}],"not":{"$ref":"#/anyOf/0"}}`,
+			[]string{"changed /anyOf/0/type: type changed", "changed /anyOf/1/type: type changed"},
+		},
+		{`{"enum":[{},{"a":1}],"not":{"$ref":"#/enum/0"}}`, `{"enum":[{"a":1},{}],"not":{"$ref":"#/enum/0"}}`, []string{"changed /enum: values of enum changed places, by which something refers to them"}},
+		{`{"examples":[{},1],"not":{"$ref":"#/examples/0"}}`, `{"examples":[1,{}],"not":{"$ref":"#/examples/0"}}`, []string{"changed /examples: examples changed"}},
 
 		// Headers.
 		{

@@ -154,8 +154,11 @@ func TestCompareAnnotations(t *testing.T) {
 		{`{}`, `{"idempotentHint":true}`, "tool-annotations t /annotations/idempotentHint became idempotent"},
 		{`{"idempotentHint":true}`, `{}`, "tool-annotations t /annotations/idempotentHint no longer idempotent"},
 		{`{}`, `{"x":1}`, "tool-annotations t /annotations/x added"},
-		{`{}`, `{"readOnlyHint":"true"}`, "tool-annotations t /annotations/readOnlyHint changed: not a boolean"},
-		{`{}`, `[]`, "tool-annotations t /annotations changed: not an object"},
+		{`{}`, `{"readOnlyHint":"true"}`, "tool-hints-relaxed t /annotations/readOnlyHint changed: not a boolean"},
+		{`{"destructiveHint":true}`, `{"destructiveHint":0}`, "tool-hints-relaxed t /annotations/destructiveHint changed: not a boolean"},
+		{`{"readOnlyHint":1}`, `{"readOnlyHint":true}`, "tool-hints-relaxed t /annotations/readOnlyHint changed: not a boolean"},
+		{`{}`, `{"ReadOnlyHint":true}`, "tool-hints-relaxed t /annotations/ReadOnlyHint a hint in another letter case added"},
+		{`{}`, `[]`, "tool-hints-relaxed t /annotations changed: not an object"},
 		{`{"title":"a"}`, `{"title":"b"}`, "tool-text t /annotations/title text changed"},
 		{`{}`, `{"destructiveHint":true,"idempotentHint":false,"openWorldHint":true,"readOnlyHint":false}`, "tool-annotations-same t /annotations written differently, with the same effect"},
 		{

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
@@ -25,11 +26,20 @@ func (d *differ) tool(before, after rawjson.Value) {
 			case "_meta":
 				d.meta(m.before, m.after, ToolMeta, ToolMetaSteering)
 			default:
-				d.change(ToolMeta, m.before, m.after, comingOr(m.before, m.after, "changed"))
+				d.other(m, ToolText, ToolMeta)
 			}
 		})
 	}
 	d.growth(before, after)
+}
+
+// other reports a member that is none of the protocol, or is one but for letter case.
+func (d *differ) other(m member, misspelled, unknown Class) {
+	if isMisspelled(d.kind, []byte(m.name)) {
+		d.change(misspelled, m.before, m.after, "a member of the protocol in another letter case "+comingOr(m.before, m.after, "changed"))
+	} else {
+		d.change(unknown, m.before, m.after, comingOr(m.before, m.after, "changed"))
+	}
 }
 
 // growth reports a tool whose text more than doubled, by more than 4 KB.
@@ -83,7 +93,7 @@ func hintsOf(v rawjson.Value) hints {
 func (d *differ) annotations(before, after rawjson.Value) {
 	for _, v := range []rawjson.Value{before, after} {
 		if v.Exists() && !v.IsNull() && v.Kind() != rawjson.Object {
-			d.change(ToolAnnotations, before, after, "changed: not an object")
+			d.change(ToolHintsRelaxed, before, after, "changed: not an object")
 			return
 		}
 	}
@@ -98,11 +108,16 @@ func (d *differ) annotations(before, after rawjson.Value) {
 				d.text(ToolText, m.before, m.after)
 			case "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint":
 				if !isHint(m.before) || !isHint(m.after) {
-					d.change(ToolAnnotations, m.before, m.after, "changed: not a boolean")
+					// Some clients read "true" and 1 as true, and 0 as false.
+					d.change(ToolHintsRelaxed, m.before, m.after, "changed: not a boolean")
 					return
 				}
 				d.hint(m, was, is)
 			default:
+				if isMisspelledHint(m.name) {
+					d.change(ToolHintsRelaxed, m.before, m.after, "a hint in another letter case "+comingOr(m.before, m.after, "changed"))
+					return
+				}
 				d.change(ToolAnnotations, m.before, m.after, comingOr(m.before, m.after, "changed"))
 			}
 		})
@@ -114,6 +129,13 @@ func (d *differ) annotations(before, after rawjson.Value) {
 
 // isHint reports whether clients agree on what the value of a hint means.
 func isHint(v rawjson.Value) bool { return !v.Exists() || v.IsNull() || v.Kind() == rawjson.Bool }
+
+// isMisspelledHint tells what clients that do not tell letter case apart read as one
+// of the annotations.
+func isMisspelledHint(name string) bool {
+	return strings.EqualFold(name, "title") ||
+		slices.ContainsFunc(toolHints[:], func(h hint) bool { return strings.EqualFold(`"`+name+`"`, h.member) })
+}
 
 // hint reports what one hint that is written differently changed.
 func (d *differ) hint(m member, was, is hints) {

@@ -10,7 +10,7 @@ const (
 	roleValue role = iota
 	// roleText: what a model or a person reads; constrains nothing.
 	roleText
-	// roleIdentity: a URI that names a dialect or the schema itself.
+	// roleIdentity: the dialect, see dialectOf.
 	roleIdentity
 	// roleSet: a list whose order does not count.
 	roleSet
@@ -29,9 +29,9 @@ const (
 // roleOf tells the role of a keyword by its decoded name.
 func roleOf(keyword string) role {
 	switch keyword {
-	case "title", "description", "$comment":
-		return roleText
-	case "$schema", "$id":
+	case "title", "description", "$comment", "$id", "id", "$anchor", "$dynamicAnchor":
+		return roleText // a URI can say anything
+	case "$schema":
 		return roleIdentity
 	case "required", "enum", "type", "examples":
 		return roleSet

@@ -48,7 +48,7 @@ func TestNew(t *testing.T) {
 		{Protocol, "", `"2025-11-25"`},
 		{Capabilities, "", `{"tools":{}}`},
 		{Instructions, "", `""`},
-		{Auth, "", `{"issuer":"{","resource":{"order":[2,1],"resource":"https://a","scopes_supported":["a","z"]}}`},
+		{Auth, "", `{"issuer":"{","resource":{"order":[2,1],"resource":"https://a","scopes_supported":["a","z"],"signed_metadata":"e30"}}`},
 		{Tool, "", "\"\xff\\\"oops\""},
 		{Tool, "", `7`},
 		{Tool, "", `{"name":5}`},

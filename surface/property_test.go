@@ -51,7 +51,7 @@ func (w *writer) object(always string, some ...string) string {
 func (w *writer) schema(kind string, levels int) string {
 	object := w.object(
 		fmt.Sprintf(`"type":%q`, kind),
-		`text|"title":%s`, `text|"description":%s`, `text|"$comment":%s`, `raw|"$id":%s`,
+		`text|"title":%s`, `text|"description":%s`, `text|"$comment":%s`, `text|"$id":%s`,
 		`shape|"pattern":%s`, `shape|"enum":["x",%s]`, `shape|"default":{"description":%s}`, `shape|"examples":[%s,1]`,
 		`shape|"required":[%s,"x"]`, `shape|"dependentRequired":{"title":["x",%s]}`, `shape|"x-vendor":{"title":%s}`, `shape|"x-mcp-header":%s`,
 	)

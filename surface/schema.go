@@ -11,6 +11,12 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
+// root writes inputSchema or outputSchema.
+func (s *splitter) root(v rawjson.Value) {
+	s.traits = traitsOf(v)
+	s.schema(v)
+}
+
 // schema writes a schema as its shape and its text.
 //
 // The shape is the schema without text, in a form in which equal constraints are
@@ -49,8 +55,11 @@ func closeObject(dst []byte, mark int) []byte {
 
 func (s *splitter) keyword(name []byte, v rawjson.Value) {
 	role := roleOf(string(name[1 : len(name)-1]))
-	if role == roleIdentity && isURI(v) {
-		return
+	if role == roleIdentity {
+		if dialect := dialectOf(v); dialect != "" {
+			s.dialect(name, dialect)
+			return
+		}
 	}
 	if role == roleText || role == roleIdentity {
 		s.text = append(openMember(s.text, name), v.Raw()...)
@@ -58,24 +67,23 @@ func (s *splitter) keyword(name []byte, v rawjson.Value) {
 	}
 	mark := len(s.shape)
 	value := s.both(name, func() { s.value(name, role, v) })
-	if constrainsNothing(name, s.shape[value:]) {
+	if s.constrainsNothing(name, s.shape[value:]) {
 		s.shape = s.shape[:mark]
 	}
 }
 
-// isURI reports whether v could be a URI (RFC 3986), which is no text.
-func isURI(v rawjson.Value) bool {
-	raw := v.Raw()
-	return v.Kind() == rawjson.String && !slices.ContainsFunc(raw[1:len(raw)-1], func(c byte) bool {
-		return c <= ' ' || c > '~' || bytes.IndexByte([]byte("\"<>\\^`{|}"), c) >= 0
-	})
+// dialect writes the draft of a schema where it could decide what the schema means.
+func (s *splitter) dialect(name []byte, dialect string) {
+	if s.dependsOn(dialect) {
+		s.shape = append(openMember(s.shape, name), `"`+dialect+`"`...)
+	}
 }
 
 // constrainsNothing reports whether a keyword may as well be missing.
-func constrainsNothing(name, shape []byte) bool {
+func (s *splitter) constrainsNothing(name, shape []byte) bool {
 	switch string(name) {
 	case `"additionalProperties"`:
-		return string(shape) == "{}" || string(shape) == "true"
+		return (string(shape) == "{}" || string(shape) == "true") && !s.unevaluated
 	case `"properties"`:
 		return string(shape) == "{}"
 	case `"required"`:
@@ -90,11 +98,11 @@ func (s *splitter) value(name []byte, r role, v rawjson.Value) {
 	switch {
 	case r == roleSet && isArray && v.Len() == 1 && string(name) == `"type"`:
 		s.shape = append(s.shape, v.Elems()[0].Raw()...)
-	case r == roleSet && isArray:
+	case r == roleSet && isArray && (!s.ordered || string(name) == `"required"`):
 		s.shape = appendSet(s.shape, v)
 	case r == roleSchema && !isArray:
 		s.schema(v)
-	case r == roleSchema, r == roleSchemas && isArray:
+	case r == roleSchema, r == roleSchemas && isArray, r == roleBranches && isArray && s.ordered:
 		s.schemas(v)
 	case r == roleBranches && isArray:
 		s.branches(v)

@@ -3,6 +3,7 @@ package surface
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
@@ -13,6 +14,8 @@ import (
 type splitter struct {
 	text, shape, annotations, meta []byte
 	buf                            []byte
+
+	traits // of the schema that is being written
 }
 
 func (s *splitter) split(kind Kind, v rawjson.Value) {
@@ -50,7 +53,7 @@ func (s *splitter) member(kind Kind, name []byte, v rawjson.Value) {
 	case isText(kind, name):
 		s.text = append(openMember(s.text, name), v.Raw()...)
 	case kind == Tool && (string(name) == `"inputSchema"` || string(name) == `"outputSchema"`):
-		s.both(name, func() { s.schema(v) })
+		s.both(name, func() { s.root(v) })
 	case kind == Tool && string(name) == `"annotations"`:
 		s.annotationTitle(name, v)
 	case kind == Prompt && string(name) == `"arguments"`:
@@ -59,9 +62,34 @@ func (s *splitter) member(kind Kind, name []byte, v rawjson.Value) {
 		s.shape = append(openMember(s.shape, name), v.Raw()...)
 	case isResource(kind) && string(name) == `"annotations"`:
 		s.annotations = append(s.annotations, v.Raw()...)
+	case isMisspelled(kind, name[1:len(name)-1]):
+		s.text = append(openMember(s.text, name), v.Raw()...)
 	default:
 		s.meta = append(openMember(s.meta, name), v.Raw()...)
 	}
+}
+
+// isMisspelled tells members that are known but for letter case, which clients that do
+// not tell letter case apart read as those.
+func isMisspelled(kind Kind, name []byte) bool {
+	const items = "name title description icons _meta "
+	known := ""
+	switch kind {
+	case Server:
+		known = items + "version websiteUrl"
+	case Tool:
+		known = items + "inputSchema outputSchema annotations execution"
+	case Prompt:
+		known = items + "arguments required" // required of an argument
+	case Resource, ResourceTemplate:
+		known = items + "uri uriTemplate mimeType annotations size"
+	}
+	for member := range strings.FieldsSeq(known) {
+		if len(member) <= len(name) && strings.EqualFold(member, string(name)) {
+			return member != string(name)
+		}
+	}
+	return false
 }
 
 func isResource(kind Kind) bool { return kind == Resource || kind == ResourceTemplate }
@@ -230,7 +258,11 @@ func (s *splitter) argument(v rawjson.Value) {
 		case `"title"`, `"description"`:
 			s.text = append(openMember(s.text, member), value.Raw()...)
 		default:
-			s.meta = append(openMember(s.meta, member), value.Raw()...)
+			if isMisspelled(Prompt, member[1:len(member)-1]) {
+				s.text = append(openMember(s.text, member), value.Raw()...)
+			} else {
+				s.meta = append(openMember(s.meta, member), value.Raw()...)
+			}
 		}
 	}
 	s.shape = append(s.shape, '}')
@@ -256,22 +288,32 @@ func closeNamed(dst []byte, mark, empty int) []byte {
 	return append(dst, '}', ']')
 }
 
-// login writes the metadata of the login without what only people read.
+// login writes the metadata of the login, each document without what only people
+// read.
 func (s *splitter) login(v rawjson.Value) {
 	s.meta = append(s.meta, '{')
 	for name, document := range v.RawMembers() {
 		s.meta = openMember(s.meta, name)
-		if document.Kind() != rawjson.Object {
-			s.meta = append(s.meta, document.Raw()...)
-			continue
+		s.document(document)
+	}
+	s.meta = append(s.meta, '}')
+}
+
+func (s *splitter) document(v rawjson.Value) {
+	if v.Kind() != rawjson.Object {
+		s.meta = append(s.meta, v.Raw()...)
+		return
+	}
+	s.meta = append(s.meta, '{')
+	for name, value := range v.RawMembers() {
+		switch {
+		case isDisplay(name):
+		case string(name) == `"`+memberSigned+`"`:
+			s.meta = openMember(s.meta, name)
+			s.document(value)
+		default:
+			s.meta = append(openMember(s.meta, name), value.Raw()...)
 		}
-		s.meta = append(s.meta, '{')
-		for member, value := range document.RawMembers() {
-			if !isDisplay(member) {
-				s.meta = append(openMember(s.meta, member), value.Raw()...)
-			}
-		}
-		s.meta = append(s.meta, '}')
 	}
 	s.meta = append(s.meta, '}')
 }

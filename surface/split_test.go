@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"encoding/base64"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func TestDigestsOfSchemas(t *testing.T) {
 		{"any additional property", `{"additionalProperties":{}}`, `{}`, "raw"},
 		{"true additional property", `{"additionalProperties":true}`, `{"additionalProperties":{}}`, "raw"},
 		{"no properties", `{"properties":{}}`, `{}`, "raw"},
-		{"dialect", `{"$schema":"http://json-schema.org/draft-07/schema#","$id":"urn:a"}`, `{"$id":"https://b/#%20"}`, "raw"},
+		{"dialect", `{"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`, "raw"},
 		{"order of branches", `{"anyOf":[{"type":"string","title":"s"},{"title":"n","type":"null"}]}`, `{"anyOf":[{"type":"null","title":"n"},{"title":"s","type":"string"}]}`, "raw"},
 		{"order of deep branches", `{"items":{"oneOf":[{"allOf":[{"a":1},{"b":1}]},{}]}}`, `{"items":{"oneOf":[{},{"allOf":[{"b":1},{"a":1}]}]}}`, "raw"},
 
@@ -89,6 +90,13 @@ func TestDigestsOfSchemas(t *testing.T) {
 		{"a null", `{"description":null}`, `{}`, "raw text"},
 		{"comment", `{"$comment":"a"}`, `{"$comment":"a "}`, "raw text"},
 		{"an identifier that is prose", `{"$id":"read this"}`, `{"$id":"read that"}`, "raw text"},
+		{"an identifier", `{"$id":"https://a"}`, `{"$id":"https://b"}`, "raw text"},
+		{"an anchor", `{"$anchor":"a"}`, `{"$dynamicAnchor":"a"}`, "raw text"},
+		{"a dialect that is not known", `{"$schema":"http://json-schema.org/draft-07/schema#x"}`, `{"$schema":"http://json-schema.org/draft-07/schema#"}`, "raw text"},
+		{"a dialect that matters", `{"$schema":"http://json-schema.org/draft-07/schema#","prefixItems":[]}`, `{"prefixItems":[]}`, "raw shape"},
+		{"looking at all properties", `{"allOf":[{"additionalProperties":true}],"unevaluatedProperties":false}`, `{"allOf":[{}],"unevaluatedProperties":false}`, "raw shape"},
+		{"order of branches with numbers", `{"anyOf":[{"type":"string"},{"type":"null"}],"not":{"$ref":"#/%61nyOf/0"}}`, `{"anyOf":[{"type":"null"},{"type":"string"}],"not":{"$ref":"#/%61nyOf/0"}}`, "raw shape"},
+		{"order of values with numbers", `{"enum":[{},{"a":1}],"not":{"$ref":"#/enum/0"}}`, `{"enum":[{"a":1},{}],"not":{"$ref":"#/enum/0"}}`, "raw shape"},
 		{"a dialect that is prose", `{"$schema":"urn:a"}`, `{"$schema":"urn:\u200ba"}`, "raw text"},
 		{"place", `{"properties":{"a":{"title":"x"},"b":{}}}`, `{"properties":{"a":{},"b":{"title":"x"}}}`, "raw text"},
 		{"position", `{"prefixItems":[{"title":"x"},{}]}`, `{"prefixItems":[{},{"title":"x"}]}`, "raw text"},
@@ -190,10 +198,20 @@ func TestDigestsOfOtherKinds(t *testing.T) {
 	}
 }
 
+// signed gives a document with these claims as its signed metadata.
+func signed(claims string) string {
+	return `{"signed_metadata":"e30.` + base64.RawURLEncoding.EncodeToString([]byte(claims)) + `.c2ln"}`
+}
+
 func TestDigestsOfAuth(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"order of a set", `{"scopes_supported":["a","b"]}`, `{"scopes_supported":["b","a"]}`, ""},
-		{"keys and signatures", `{"jwks":{"keys":[1]},"signed_metadata":"a"}`, `{"signed_metadata":"b"}`, ""},
+		{"keys", `{"jwks":{"keys":[1]}}`, `{}`, ""},
+		{"what is signed, anew", signed(`{"iss":"x","iat":1,"exp":2,"nbf":3,"jti":"a","scopes_supported":["a","b"]}`), signed(`{"scopes_supported":["b","a"],"iss":"x","iat":4}`), ""},
+		{"what is signed", signed(`{"issuer":"https://a"}`), signed(`{"issuer":"https://b"}`), "raw meta"},
+		{"what is signed, for people", signed(`{"resource_name":"a"}`), signed(`{"resource_name":"b"}`), "raw"},
+		{"what cannot be read of it", `{"signed_metadata":"a.b.c"}`, `{"signed_metadata":"a.b.d"}`, "raw meta"},
+		{"a name for it in it", signed(`{"signed_metadata":"a"}`), signed(`{"signed_metadata":"b"}`), "raw meta"},
 		{"what people read", `{"resource_name":"a","resource_name#de":"b","op_tos_uri":"x"}`, `{"resource_name":"c"}`, "raw"},
 		{"issuer", `{"issuer":"https://a"}`, `{"issuer":"https://b"}`, "raw meta"},
 		{"what is not known", `{"x":1}`, `{"x":2}`, "raw meta"},

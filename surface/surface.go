@@ -82,7 +82,8 @@ type List struct {
 // AuthMetadata is what a client finds when it asks where to log in: the documents
 // of RFC 9728 and RFC 8414, byte for byte. Either may be nil. The item that is made
 // of them is an object with the members resource and issuer, in which lists of
-// strings are sorted, and keys and signatures (jwks, signed_metadata) are left out.
+// strings are sorted, keys (jwks) are left out, and signed_metadata is an object of its
+// claims without iat, exp, nbf and jti, if it can be read.
 type AuthMetadata struct {
 	Resource json.RawMessage // of the protected resource
 	Issuer   json.RawMessage // of its authorization server
