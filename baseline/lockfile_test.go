@@ -426,7 +426,10 @@ func TestReadRefusesOtherSpellings(t *testing.T) {
 	for _, unit := range good {
 		utf16 = append(utf16, byte(unit), byte(unit>>8))
 	}
-	first := func(text string) int { return 1 + strings.Count(good[:strings.Index(good, text)], "\n") }
+	first := func(text string) int {
+		before, _, _ := strings.Cut(good, text)
+		return 1 + strings.Count(before, "\n")
+	}
 	for name, c := range map[string]struct {
 		file string
 		line int

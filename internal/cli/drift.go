@@ -205,6 +205,10 @@ func (o *observation) verification() *render.Verification {
 		v.Target = &o.report.Target
 	}
 	explain(v, o.report, o.seen, o.err)
+	if v.Message == "" && slices.Contains(o.result.Unlisted, surface.Auth) {
+		v.Message = "the metadata of the login is approved, and could not be looked at"
+		v.Hint = "run it again; the server, or its authorization server, did not answer"
+	}
 	v.Remarks = remarks(o.result.Changes)
 	return v
 }

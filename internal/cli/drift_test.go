@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,5 +120,31 @@ func TestRemarks(t *testing.T) {
 	got := remarks(changes)
 	if len(got) != maxRemarks || got[0] != "tool: the same rule" || slices.Contains(got[1:], "tool: the same rule") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestLoginNotSeen: it is said why a server is unknown of which all lists are known.
+func TestLoginNotSeen(t *testing.T) {
+	r := &baseline.Result{Unlisted: []surface.Kind{surface.Auth}}
+	r.Judge()
+	o := &observation{target: &target.Target{Endpoint: "https://a.example"}, seen: offering(), result: r}
+	if v := o.verification(); r.Status != baseline.Unknown || !strings.Contains(v.Message, "login") || o.complete() {
+		t.Errorf("%s: %q", r.Status, v.Message)
+	}
+}
+
+// TestLockfileStaysAsItWas: what could not be read again does not replace a lockfile.
+func TestLockfileStaysAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcpvigil.lock")
+	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := baseline.New("a", baseline.Binding{Endpoint: "stdio://a"}, offering())
+	a := &app{stdout: &output{w: io.Discard}}
+	o := &lockOptions{lockfileOptions: lockfileOptions{lockfile: path}}
+	twice := &lockfile{Lockfile: &baseline.Lockfile{Baselines: []*baseline.Baseline{b, b}}}
+	err := a.writeLockfile(twice, o, 1, nil)
+	if data, _ := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "is not written") || string(data) != "before" {
+		t.Errorf("%v: %s", err, data)
 	}
 }
