@@ -51,24 +51,34 @@ var unspaced = []struct{ rule, phrase string }{
 	{ruleConcealment, "사용자 모르게"},
 }
 
-// abroad finds the phrases of such languages.
-func (r *reader) abroad(s string) {
-	if !eastern(s) {
-		return
-	}
-	for _, p := range unspaced {
-		if i := strings.Index(s, p.phrase); i >= 0 {
-			r.found(p.rule, Block, i, i+len(p.phrase), "")
-		}
-	}
-}
+// firstRune is the length of the first rune of each of them.
+const firstRune = len("忽")
 
-// eastern reports a letter of the scripts of China, Japan or Korea.
-func eastern(s string) bool {
-	for i := range len(s) {
-		if 0xe3 <= s[i] && s[i] <= 0xed {
-			return true // U+3000 to U+DFFF begin so in UTF-8
+// unspacedBy lists those phrases, as numbers, by their first rune.
+var unspacedBy = func() map[string][]int {
+	by := map[string][]int{}
+	for i, p := range unspaced {
+		by[p.phrase[:firstRune]] = append(by[p.phrase[:firstRune]], i)
+	}
+	return by
+}()
+
+// abroad finds the phrases of such languages, each once.
+func (r *reader) abroad(s string) {
+	var found map[int]bool
+	for i := 0; i+firstRune <= len(s); i++ {
+		if s[i] < 0xe3 || s[i] > 0xed {
+			continue // U+3000 to U+DFFF begin so in UTF-8
+		}
+		for _, n := range unspacedBy[s[i:i+firstRune]] {
+			p := &unspaced[n]
+			if !found[n] && strings.HasPrefix(s[i:], p.phrase) {
+				if found == nil {
+					found = map[int]bool{}
+				}
+				found[n] = true
+				r.found(p.rule, Block, i, i+len(p.phrase), "")
+			}
 		}
 	}
-	return false
 }
