@@ -164,7 +164,7 @@ func lintOf(e *exhibit, others neighbours) *render.Verification {
 	}
 	v.Result = baseline.Result{
 		Status: baseline.Approved, Digest: e.surface.Digest(), Unlisted: e.surface.Unlisted(), Changes: []surface.Change{},
-		Findings: render.FoundIn(lint.Scan(e.surface, others.rules())),
+		Findings: baseline.Judge(lint.Scan(e.surface, others.rules())),
 	}
 	v.Result.Judge()
 	if v.Result.Status == baseline.Approved {

@@ -226,7 +226,7 @@ func (c *candidate) readBeside(l *lockfile, all []*candidate) {
 		return
 	}
 	var verdicts []baseline.Verdict
-	for _, v := range render.FoundIn(lint.Scan(c.seen, beside.rules())) {
+	for _, v := range baseline.Judge(lint.Scan(c.seen, beside.rules())) {
 		known := slices.IndexFunc(c.result.Findings, func(k baseline.Verdict) bool { return k.ID == v.ID })
 		if known >= 0 {
 			v = c.result.Findings[known]

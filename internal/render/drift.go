@@ -293,9 +293,6 @@ func (v *Verification) down() bool {
 	return v.Result.Status == baseline.Unknown || v.Result.Status == baseline.Misconfigured
 }
 
-// event of a finding, whatever it does.
-const findingEvent = "mcp_poison_finding"
-
 // Because says why there is no result: the cause of the report's verdict.
 func (v *Verification) Because(r *probe.Report) {
 	c := causeOf(r)

@@ -258,7 +258,7 @@ func (p *page) driftTally(verifications []*Verification) {
 		counts[v.Result.Status]++
 	}
 	var parts []string
-	for _, s := range []baseline.Status{baseline.Changed, baseline.Flagged, baseline.Inconsistent, baseline.Misconfigured, baseline.Unknown, baseline.Approved} {
+	for _, s := range baseline.Statuses() {
 		if n := counts[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.driftStatus(s, string(s))))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -92,7 +93,7 @@ func findingCase(f *baseline.Verdict, suite string) junitCase {
 	c := junitCase{Name: name(f.Rule) + ": " + place(f.Kind, f.Item, f.Pointer), ClassName: suite, Time: "0.000"}
 	body := fmt.Sprintf("%s\n| %s\nid %s", line(f.Message), line(f.Excerpt), f.ID)
 	if f.Effect == surface.Fail {
-		c.Failure = &junitProblem{Type: findingEvent, Message: line(f.Message), Text: body}
+		c.Failure = &junitProblem{Type: lint.Event, Message: line(f.Message), Text: body}
 	} else {
 		c.Output = body
 	}

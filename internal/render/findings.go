@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/lint"
-	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // Lint writes what was found in surfaces. JSON is one object,
@@ -32,20 +31,6 @@ func Lint(w io.Writer, format Format, sources []*Verification, o Options) error 
 	}
 	_, err = w.Write(out)
 	return err
-}
-
-// FoundIn turns findings into verdicts of their own severity, without anything
-// that was approved before.
-func FoundIn(findings []lint.Finding) []baseline.Verdict {
-	out := []baseline.Verdict{}
-	for _, f := range findings {
-		v := baseline.Verdict{Finding: f, Effect: surface.Event, New: true}
-		if f.Severity == lint.Block {
-			v.Effect = surface.Fail
-		}
-		out = append(out, v)
-	}
-	return out
 }
 
 func lintJSON(sources []*Verification) ([]byte, error) {

@@ -21,7 +21,7 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 	var b strings.Builder
 	worst := baseline.Approved
 	for _, v := range verifications {
-		worst = worseStatus(worst, v.Result.Status)
+		worst = baseline.Worst(worst, v.Result.Status)
 	}
 	word := string(worst)
 	for _, v := range verifications {
@@ -39,16 +39,6 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 		b.WriteString(part)
 	}
 	return []byte(b.String())
-}
-
-// worseStatus is the first of both in the order of their severity.
-func worseStatus(a, b baseline.Status) baseline.Status {
-	for _, s := range []baseline.Status{baseline.Changed, baseline.Flagged, baseline.Inconsistent, baseline.Misconfigured, baseline.Unknown} {
-		if a == s || b == s {
-			return s
-		}
-	}
-	return baseline.Approved
 }
 
 func markdownOf(v *Verification, o Options) string {

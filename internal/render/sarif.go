@@ -144,7 +144,7 @@ func sarifRules() map[string]sarifRule {
 		}
 	}
 	for _, r := range lint.Rules() {
-		rule := sarifRule{ID: r.ID, Name: findingEvent, ShortDescription: sarifMessage{r.Text}, DefaultConfiguration: sarifConfig{"note"}}
+		rule := sarifRule{ID: r.ID, Name: lint.Event, ShortDescription: sarifMessage{r.Text}, DefaultConfiguration: sarifConfig{"note"}}
 		for _, s := range r.Severities {
 			if s == lint.Block {
 				rule.DefaultConfiguration.Level = "error"
