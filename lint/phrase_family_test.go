@@ -304,3 +304,13 @@ func TestReadAgain(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestUnspaced: every phrase without blanks is found in the middle of a text, and
+// nothing is lost to the folding of letters.
+func TestUnspaced(t *testing.T) {
+	for _, p := range unspaced {
+		if found := ofRule(scanExample(t, `{"name":"sum","description":"a、`+p.phrase+`。"}`), p.rule); len(found) != 1 || found[0].Severity != Block {
+			t.Errorf("%s: %+v", p.phrase, found)
+		}
+	}
+}
