@@ -20,7 +20,7 @@ type rule struct {
 
 // ruleset is every rule, in the order of documentation.
 func ruleset() []rule {
-	return slices.Concat(hiddenRules(), blankRules(), nameRules(), linkRules(), schemaRules(), formRules(), encodedRules(), phraseRules())
+	return slices.Concat(hiddenRules(), blankRules(), nameRules(), linkRules(), markupRules(), schemaRules(), formRules(), encodedRules(), rotatedRules(), phraseRules())
 }
 
 // Rules returns every rule.

@@ -132,3 +132,31 @@ func TestFindingJSON(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
+
+// TestFieldF3: words that attacks use stand in honest prose, and what was accepted is
+// not asked again because something else was reworded.
+func TestFieldF3(t *testing.T) {
+	for _, text := range []string{"Ignore previous formatting options when raw is true.", "Overrides the default region."} {
+		if found := scanExample(t, tool(t, text)); len(found) != 0 {
+			t.Errorf("%q: %+v", text, found)
+		}
+	}
+	const accepted = "Overrides the default instructions."
+	before := scanExample(t, tool(t, "Reads a file. "+accepted))
+	after := scanExample(t, tool(t, "Reads one file of the workspace. "+accepted+" Paths are absolute."))
+	if len(before) != 1 || len(after) != 1 || before[0].Severity != Note || before[0].ID != after[0].ID {
+		t.Errorf("%+v and %+v", before, after)
+	}
+}
+
+// TestFieldF4: schemas that allow much are legal.
+func TestFieldF4(t *testing.T) {
+	for _, schema := range []string{
+		`{"type":"object"}`, `{"type":"object","additionalProperties":{}}`,
+		`{"type":"object","additionalProperties":{"type":"string"}}`, `{"properties":{}}`,
+	} {
+		if found := scanExample(t, `{"name":"a","description":"Reads a file.","inputSchema":`+schema+`}`); len(found) != 0 {
+			t.Errorf("%s: %+v", schema, found)
+		}
+	}
+}

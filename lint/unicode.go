@@ -105,7 +105,7 @@ func blankRules() []rule {
 		{
 			Rule: Rule{
 				ID: "whitespace_pad", Family: "whitespace_pad", Severities: []Severity{Block},
-				Text:       "blanks or empty lines that push text out of sight: 40 blanks inside a line, 80 at its start, or 15 line breaks",
+				Text:       "blanks or empty lines that push text out of sight: 40 blanks inside a line, 80 at its start, or 15 line breaks, also in HTML",
 				Techniques: []string{"SAFE-T1402", "SAFE-T1401"},
 				True: []string{
 					`{"name":"a","description":"Adds.` + strings.Repeat(" ", 60) + `Then more."}`,
@@ -115,7 +115,7 @@ func blankRules() []rule {
 					`{"name":"a","description":"Example:\n` + strings.Repeat(" ", 40) + `{ }\n\n\n` + strings.Repeat(" ", 60) + `"}`,
 				},
 			},
-			text: whitespacePad, traits: hasBlanks | hasNonASCII,
+			text: whitespacePad, traits: hasBlanks | hasNonASCII, words: []string{"br", "nbsp", "xa0", "160", "emsp", "ensp", "thinsp"},
 		},
 	}
 }
@@ -438,6 +438,12 @@ const (
 // whitespacePad reports stretches of blanks after which text goes on out of sight. A
 // line with nothing but one mark counts as empty.
 func whitespacePad(t *text) {
+	if t.traits&(hasAngle|hasEscapes) != 0 {
+		markupPad(t)
+	}
+	if t.traits&(hasBlanks|hasNonASCII) == 0 {
+		return
+	}
 	pad := padding{indent: true}
 	for i, r := range t.s {
 		start, end, what := pad.next(i, r)
