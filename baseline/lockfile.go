@@ -12,12 +12,12 @@ import (
 
 // Lockfile is a file of baselines. No two have the same name and binding.
 //
-// The file is YAML without anchors, aliases and tags, and made to be reviewed: each
-// item stands in it with its whole definition and the digest of that. A text of
-// several lines has a line of the file for each, and what cannot be seen is an
-// escape. Where YAML cannot hold a definition (members of one name, lone surrogates,
-// bytes that are not UTF-8), what it can show stands beside the canonical bytes in
-// base64, which count.
+// The file is YAML in one spelling, that of [Lockfile.Encode], and made to be
+// reviewed: each item stands in it with its whole definition and the digest of that.
+// A text of several lines has a line of the file for each, and what cannot be seen is
+// an escape. Where YAML cannot hold a definition (members of one name, lone
+// surrogates, bytes that are not UTF-8), what it can show stands beside the canonical
+// bytes in base64, which count.
 type Lockfile struct {
 	Baselines []*Baseline
 }

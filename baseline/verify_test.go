@@ -660,3 +660,20 @@ func TestUnusedMasks(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyBesideOthers: what neighbours make a finding was one when it was approved.
+func TestVerifyBesideOthers(t *testing.T) {
+	good := tools(t, "1.0.0", "re\u0430d=Reads a file.", "write=Writes a file.")
+	more := tools(t, "1.0.1", "re\u0430d=Reads a file.", "write=Writes a file.")
+	o := lint.Options{Neighbours: map[string][]string{"other": {"read"}}}
+	alone := len(run(more, approve(good), surface.Policy{}).Findings)
+	r := Verify(more, approve(good), surface.Policy{}, o)
+	if len(r.Findings) <= alone {
+		t.Fatalf("%d findings beside others, %d alone", len(r.Findings), alone)
+	}
+	for _, v := range r.Findings {
+		if v.New {
+			t.Errorf("%s of %s is new", v.Rule, v.Item)
+		}
+	}
+}
