@@ -89,6 +89,9 @@ func unify(s string) string {
 		if r < utf8.RuneSelf {
 			return r
 		}
+		if r == '\uFDFA' {
+			return ' ' // normalisation would write it as eighteen letters
+		}
 		if plain, ok := styled[r]; ok {
 			return plain
 		}

@@ -1,6 +1,9 @@
 package lint
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // rotated are words of orders in ROT13. No language has them.
 const rotated = "vtaber qvfertneq sbetrg cerivbhf vafgehpgvba vafgehpgvbaf cebzcg flfgrz erirny frperg cnffjbeq pbagragf"
@@ -23,12 +26,13 @@ func rotatedRules() []rule {
 
 func rot13(t *text) {
 	start, end, count := -1, 0, 0
+	orders := strings.Fields(rotated)
 	for i := 0; i < len(t.s); i++ {
 		from := i
 		for letterAt(t.s, i) {
 			i++
 		}
-		if i > from && strings.Contains(" "+rotated+" ", " "+lowerASCII(t.s[from:i])+" ") {
+		if i > from && slices.Contains(orders, lowerASCII(t.s[from:i])) {
 			if start < 0 {
 				start = from
 			}

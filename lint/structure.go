@@ -497,7 +497,7 @@ func badUnicode(t *text) {
 		if t.role == rolePattern {
 			severity = Note // a class of characters to refuse
 		}
-		t.hidden(severity, bad, t.beside(bad), "", "code point that is no character")
+		t.hidden(severity, bad, t.beside(bad), "", "noncharacter")
 	}
 	at := strings.IndexRune(t.s, '\uFFFD')
 	if at < 0 {

@@ -231,11 +231,6 @@ func bidiSeverity(t *text, controls []mark) Severity {
 		switch m.r {
 		case '\u202D', '\u202E':
 			return Block
-		default:
-			marks++
-			if i >= 2 && controls[i-1].end == m.start && controls[i-2].end == controls[i-1].start {
-				return Block // three in a row show nothing that one does not
-			}
 		case '\u202A', '\u202B':
 			open, isolatesOnly = append(open, '\u202C'), false
 		case '\u2066', '\u2067', '\u2068':
@@ -245,6 +240,11 @@ func bidiSeverity(t *text, controls []mark) Severity {
 				return Block
 			}
 			open = open[:len(open)-1]
+		default:
+			marks++
+			if i >= 2 && controls[i-1].end == m.start && controls[i-2].end == controls[i-1].start {
+				return Block // three in a row show nothing that one does not
+			}
 		}
 	}
 	switch {

@@ -441,3 +441,24 @@ func TestUnaccented(t *testing.T) {
 		}
 	}
 }
+
+// TestCounts: messages count in words that fit.
+func TestCounts(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\x1bb":         "one control character (U+001B) at byte 1",
+		"a\x1b\x1bb":     "2 control characters (U+001B), the first at byte 1",
+		"a\ufdd1b":       "one noncharacter (U+FDD1) at byte 1",
+		"a\ufdd1\ufffeb": "2 noncharacters (U+FDD1, U+FFFE), the first at byte 1",
+		"a\u202eb":       "one direction control (U+202E) at byte 1",
+	} {
+		found := scanExample(t, tool(t, text))
+		if len(found) != 1 || found[0].Message != want {
+			t.Errorf("%q: %+v, want %q", text, found, want)
+		}
+	}
+	for n, want := range map[int]string{1: "1 more finding of this rule is not shown", 2: "2 more findings of this rule are not shown"} {
+		if got := more(n, "of this rule "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
