@@ -3,11 +3,8 @@ package baseline
 import (
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -68,49 +65,4 @@ func TestBindingOf(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMasks(t *testing.T) {
-	for text, want := range map[string]surface.Mask{
-		"instructions=integer":                {Kind: surface.Instructions, Masks: []surface.MaskKind{surface.MaskInteger}},
-		"tool/search#/description=date":       {Kind: surface.Tool, Item: "search", Pointer: "/description", Masks: []surface.MaskKind{surface.MaskDate}},
-		"tool/a=b#/x~1y=version,integer":      {Kind: surface.Tool, Item: "a=b", Pointer: "/x~1y", Masks: []surface.MaskKind{surface.MaskVersion, surface.MaskInteger}},
-		"resource/docs://a%23b#/name=integer": {Kind: surface.Resource, Item: "docs://a#b", Pointer: "/name", Masks: []surface.MaskKind{surface.MaskInteger}},
-		"server#/version=version":             {Kind: surface.Server, Pointer: "/version", Masks: []surface.MaskKind{surface.MaskVersion}},
-		"tool/a#/b=integer,date":              {Kind: surface.Tool, Item: "a", Pointer: "/b", Masks: []surface.MaskKind{surface.MaskDate, surface.MaskInteger}},
-	} {
-		got, err := ParseMask(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", text, diff)
-		}
-	}
-	for _, text := range []string{"", "tool", "tool/a#/b", "hammer/a=date", "protocol=date", "auth#/issuer/issuer=version", "capabilities#/x=date", "tool/a#b=date", "tool/a=", "tool/a=words", "tool/a=date,date", "tool/%zz=date", "tool/a#/%=date"} {
-		if m, err := ParseMask(text); err == nil {
-			t.Errorf("%q is %+v", text, m)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		want := surface.Mask{
-			Kind: rapid.SampledFrom([]surface.Kind{surface.Server, surface.Instructions, surface.Tool, surface.Resource, surface.ResourceTemplate, surface.Prompt}).Draw(t, "kind"), Item: hostileText().Draw(t, "item"),
-			Masks: rapid.SampledFrom([][]surface.MaskKind{{surface.MaskDate}, {surface.MaskDate, surface.MaskVersion, surface.MaskInteger}}).Draw(t, "masks"),
-		}
-		if rapid.Bool().Draw(t, "placed") {
-			want.Pointer = "/" + hostileText().Draw(t, "pointer")
-		}
-		text := FormatMask(want)
-		got, err := ParseMask(text)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("%s: %v (-want +got)\n%s", text, err, diff)
-		}
-		for _, c := range " '\"$`;&|<>()*?!\\{}[]\n" {
-			for _, r := range text {
-				if r == c {
-					t.Fatalf("a shell acts on %q in %s", c, text)
-				}
-			}
-		}
-	})
 }
