@@ -18,6 +18,9 @@ const (
 	Silent Effect = "silent"
 )
 
+// Effects returns all effects, the strongest first.
+func Effects() []Effect { return []Effect{Fail, Event, Silent} }
+
 // The classes. A class is stable; what it does is a matter of [Policy].
 const (
 	ToolRemoved          Class = "tool-removed"
@@ -90,7 +93,8 @@ type Change struct {
 	// Renamed is the other name, when a removed and an added item are the same
 	// but for that. Untrusted.
 	Renamed string `json:"renamed,omitempty"`
-	// Identity is who saw it, where that matters (cloaking).
+	// Identity is who saw it: the identity that was told something else (cloaking), or
+	// the listing that shows it where fresh listings differ.
 	Identity string `json:"identity,omitempty"`
 	// Mask would let a [VolatileText] pass, if a person approves it. Untrusted.
 	Mask *Mask `json:"mask,omitempty"`

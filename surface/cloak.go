@@ -1,14 +1,19 @@
 package surface
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Cloaked compares what two clients were told at the same time: own is what this
 // program was told under its own name, other what it was told as identity. The
-// negotiated revision may differ between them, and so may spellings; inventories
+// negotiated revision may differ between them, and so may spellings, and what
+// changes by itself: texts under the masks of o, and dates, versions and integers in
+// any text; inventories
 // that either did not list to the end are left out. Each item that differs is one
 // change: of class [CloakedSurface] when both had the same credential, of
 // [CredentialDependent] when they had not.
-func Cloaked(own, other *Surface, identity string, sameCredential bool) []Change {
+func Cloaked(own, other *Surface, identity string, sameCredential bool, o CompareOptions) []Change {
 	class := CredentialDependent
 	rule := `, by credential, as the specification of 2026-07-28 allows`
 	if sameCredential {
@@ -16,9 +21,10 @@ func Cloaked(own, other *Surface, identity string, sameCredential bool) []Change
 		rule = `, though the credential is the same: the specification of 2026-07-28 (server/tools) says that the set of tools ` +
 			`"MUST NOT vary per-connection or as a side effect of other requests on the connection"`
 	}
+	o.IgnoreProtocol = true
 	var out []Change
-	for _, c := range Compare(own, other, CompareOptions{IgnoreProtocol: true}) {
-		if c.Effect == Silent || slices.Contains(own.unlisted, c.Kind) {
+	for _, c := range Compare(own, other, o) {
+		if c.Effect == Silent || slices.Contains(own.unlisted, c.Kind) || isVolatile(c) {
 			continue
 		}
 		if last := len(out) - 1; last >= 0 && out[last].Kind == c.Kind && out[last].Item == c.Item {
@@ -32,6 +38,17 @@ func Cloaked(own, other *Surface, identity string, sameCredential bool) []Change
 		out = append(out, c)
 	}
 	return Policy{}.Apply(out)
+}
+
+// isVolatile reports whether a text differs in nothing but parts that change by
+// themselves, such as the time of the answer.
+func isVolatile(c Change) bool {
+	var before, after string
+	if json.Unmarshal(c.Before, &before) != nil || json.Unmarshal(c.After, &after) != nil {
+		return false
+	}
+	_, volatile := Volatile(before, after)
+	return volatile
 }
 
 // seenDifference says what the other identity was told. More than one difference of

@@ -9,8 +9,8 @@ func TestCloaked(t *testing.T) {
 	input := func(protocol, instructions string, tools ...string) Input {
 		return Input{Opening: []byte(`{"serverInfo":{"name":"s"},"instructions":"` + instructions + `"}`), Protocol: protocol, Tools: entries(tools...)}
 	}
-	own := New(input("2026-07-28", "x", `{"name":"a","title":"1","description":"1","inputSchema":{"required":["p","q"]}}`, `{"name":"b"}`))
-	other := New(input("2025-06-18", "y", `{"name":"a","title":"2","description":"2","inputSchema":{"required":["q","p"]}}`, `{"name":"c"}`))
+	own := New(input("2026-07-28", "x", `{"name":"a","title":"x","description":"x","inputSchema":{"required":["p","q"]}}`, `{"name":"b"}`))
+	other := New(input("2025-06-18", "y", `{"name":"a","title":"y","description":"y","inputSchema":{"required":["q","p"]}}`, `{"name":"c"}`))
 
 	for _, same := range []bool{true, false} {
 		class, effect, words := CredentialDependent, Event, "as the specification of 2026-07-28 allows"
@@ -18,7 +18,7 @@ func TestCloaked(t *testing.T) {
 			class, effect = CloakedSurface, Fail
 			words = `"MUST NOT vary per-connection or as a side effect of other requests on the connection"`
 		}
-		got := Cloaked(own, other, "cursor", same)
+		got := Cloaked(own, other, "cursor", same, CompareOptions{})
 		want := []string{
 			"instructions told differently to this identity", "tool a told differently to this identity",
 			"tool b not told to this identity", "tool c told to this identity only",
@@ -40,14 +40,21 @@ func TestCloaked(t *testing.T) {
 		}
 	}
 
-	respelled := New(input("2025-06-18", "x", `{"name":"b"}`, `{"name":"a","title":"1","description":"1","inputSchema":{"required":["q","p"]}}`))
-	if got := Cloaked(own, respelled, "cursor", true); len(got) > 0 {
+	respelled := New(input("2025-06-18", "x", `{"name":"b"}`, `{"name":"a","title":"x","description":"x","inputSchema":{"required":["q","p"]}}`))
+	if got := Cloaked(own, respelled, "cursor", true, CompareOptions{}); len(got) > 0 {
 		t.Errorf("nothing differs: %v", told(got))
+	}
+	masks := CompareOptions{Masks: []Mask{{Kind: Tool, Item: "b", Pointer: "/title", Masks: []MaskKind{MaskInteger}}}}
+	for text, want := range map[string]int{"request 1": 0, "request 2": 0, "do 2": 1} {
+		a, b := New(input("", "as of 2026-01-01", `{"name":"b","title":"request 1"}`)), New(input("", "as of 2026-01-02", `{"name":"b","title":"`+text+`"}`))
+		if got := Cloaked(a, b, "cursor", true, masks); len(got) != want {
+			t.Errorf("%q: %v, want %d", text, told(got), want)
+		}
 	}
 	failed := input("2026-07-28", "x")
 	failed.Tools = List{}
 	for _, pair := range [][2]*Surface{{own, New(failed)}, {New(failed), own}} {
-		if got := Cloaked(pair[0], pair[1], "cursor", true); len(got) > 0 {
+		if got := Cloaked(pair[0], pair[1], "cursor", true, CompareOptions{}); len(got) > 0 {
 			t.Errorf("a list that failed: %v", told(got))
 		}
 	}

@@ -51,9 +51,8 @@ func Compare(before, after *Surface, o CompareOptions) []Change {
 		}
 	}
 	c.newHosts(before)
-	order := kindOrder()
 	slices.SortStableFunc(c.changes, func(x, y Change) int {
-		return cmp.Or(cmp.Compare(order[x.Kind], order[y.Kind]), strings.Compare(x.Item, y.Item))
+		return cmp.Or(cmp.Compare(x.Kind.order(), y.Kind.order()), strings.Compare(x.Item, y.Item))
 	})
 	return Policy{}.Apply(c.changes)
 }
@@ -66,16 +65,8 @@ func isOpening(kind Kind) bool {
 // unopened reports whether s comes from a server that was not opened, such as one
 // that was asked for its login alone: nothing is known of it but that.
 func (s *Surface) unopened() bool {
-	return len(s.unlisted) == len(inventories) &&
+	return !slices.ContainsFunc(kinds[:], func(t kindTraits) bool { return t.name != "" && !slices.Contains(s.unlisted, t.kind) }) &&
 		!slices.ContainsFunc(s.items, func(i Item) bool { return isOpening(i.Kind) })
-}
-
-func kindOrder() map[Kind]int {
-	order := make(map[Kind]int, len(Kinds()))
-	for i, kind := range Kinds() {
-		order[kind] = i
-	}
-	return order
 }
 
 // comparer collects changes.
@@ -163,7 +154,11 @@ func (c *comparer) comings(removed, added []Item) {
 		}
 		return
 	}
-	renamed := renames(removed, added)
+	moved := moves(removed, added)
+	for i, j := range moved {
+		c.move(removed[i], added[j])
+	}
+	renamed := renames(removed, added, moved)
 	for i, item := range removed {
 		change := Change{Class: kinds.removed, Kind: item.Kind, Item: item.Name, Detail: "removed"}
 		if j, ok := renamed[i]; ok {
@@ -242,6 +237,8 @@ type differ struct {
 	explained bool
 	// crowded: there was no more room for a change of this item.
 	crowded bool
+	// moved: another URI is no change of the text.
+	moved bool
 	// whole is the class of a change of the item of which no more is said.
 	whole Class
 }

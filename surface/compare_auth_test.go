@@ -57,6 +57,9 @@ func TestCompareAuth(t *testing.T) {
 		{"grants", `["authorization_code"]`, `["implicit"]`, []string{"auth-metadata /issuer/grant_types_supported changed"}},
 		{"for people", `"Acme"`, `"Evil"`, nil},
 		{"documentation", `docs.acme.com`, `evil.com`, nil},
+		{"an issuer in another letter case", `"jwks":`, `"Issuer":"https://evil.com","jwks":`, []string{"auth-issuer /issuer/Issuer issuer added"}},
+		{"an endpoint in another letter case", `"jwks":`, `"Token_Endpoint":"https://evil.com","jwks":`, []string{"auth-endpoint-host /issuer/Token_Endpoint endpoint added, on another host"}},
+		{"signed metadata", `"jwks":`, signed(`{"issuer":"https://evil.com"}`)[1:len(signed(`{"issuer":"https://evil.com"}`))-1] + `,"jwks":`, []string{"auth-issuer /issuer/signed_metadata signed metadata added"}},
 		{"no object", baseIssuer, `[]`, []string{"auth-issuer /issuer changed: not an object"}},
 		{"document gone", baseIssuer, ``, []string{"auth-issuer /issuer removed"}},
 	} {
@@ -73,8 +76,31 @@ func TestCompareAuth(t *testing.T) {
 	checkTold(t, Compare(loginOf(baseResource, baseIssuer), New(Input{Auth: &AuthMetadata{}}), CompareOptions{}),
 		"auth-issuer /issuer removed", "auth-resource /resource removed")
 	checkTold(t, Compare(New(Input{}), New(Input{Auth: &AuthMetadata{}}), CompareOptions{}))
+	checkTold(t, Compare(New(Input{Auth: &AuthMetadata{}}), loginOf(baseResource, baseIssuer), CompareOptions{}),
+		"auth-issuer /issuer added, where there was none", "auth-resource /resource added, where there was none")
+	checkTold(t, Compare(loginOf(baseResource, ""), loginOf(baseResource, baseIssuer), CompareOptions{}),
+		"auth-issuer /issuer added, where there was none")
 	checkTold(t, Compare(New(Input{}), loginOf(baseResource, baseIssuer), CompareOptions{}),
 		"auth-metadata /issuer added", "auth-metadata /resource added")
+}
+
+func TestCompareSignedMetadata(t *testing.T) {
+	const approved = `{"issuer":"https://as.acme.com","token_endpoint":"https://as.acme.com/token","iat":1,"exp":2,"nbf":3,"jti":"a"}`
+	for claims, want := range map[string][]string{
+		strings.Replace(approved, `"iat":1`, `"iat":7`, 1):                                 nil,
+		strings.Replace(approved, `https://as.acme.com/token`, `https://evil.com/`, 1):     {"auth-endpoint-host /issuer/signed_metadata/token_endpoint endpoint changed, on another host"},
+		strings.Replace(approved, `"https://as.acme.com"`, `"https://evil.com"`, 1):        {"auth-issuer /issuer/signed_metadata/issuer issuer changed"},
+		strings.Replace(approved, `"iat"`, `"scopes_supported":["x"],"iat"`, 1):            {"auth-scopes /issuer/signed_metadata/scopes_supported scopes added"},
+		strings.Replace(approved, `"iat"`, `"service_documentation":"https://x","iat"`, 1): nil,
+		`not JSON`: {"auth-issuer /issuer/signed_metadata signed metadata changed"},
+	} {
+		before, after := loginOf("", signed(approved)), loginOf("", signed(claims))
+		checkTold(t, Compare(before, after, CompareOptions{}), want...)
+		again := mustRead(t, after.Save())
+		if again.Digest() != after.Digest() {
+			t.Errorf("%s: it is not read back", claims)
+		}
+	}
 }
 
 func TestCompareHosts(t *testing.T) {
@@ -113,8 +139,30 @@ func TestCompareHosts(t *testing.T) {
 		"ui://widget/x":                              "",
 		"file:///etc/hosts":                          "",
 		"https://{host}/ https://${HOST}/ https://%s/ https://$HOST/ https://<host>/ https://...": "",
-		"mail me@evil.com":    "",
-		"evil.com without it": "",
+		`https:\\\\evil.net\\x.png`:               `"evil.net"`,
+		`https:/evil.net`:                         `"evil.net"`,
+		`https:evil.net/x`:                        `"evil.net"`,
+		`https:////evil.net`:                      `"evil.net"`,
+		`//evil.net/x`:                            `"evil.net"`,
+		`/\\evil.net/x`:                           `"evil.net"`,
+		`\\\\evil.net`:                            `"evil.net"`,
+		` \u0001//evil.net`:                       `"evil.net"`,
+		`ht\ntps:/\t/ev\ril.net/x`:                `"evil.net"`,
+		`https://api.acme.com\\@evil.net`:         "",
+		`https://api.acme.com\t.evil.net/x`:       `"api.acme.com.evil.net"`,
+		"see https:/evil.net/x":                   `"evil.net"`,
+		`see https:\\evil.net\\x`:                 `"evil.net"`,
+		"https://api.acme.com\u3002evil.net/x":    `"api.acme.com.evil.net"`,
+		"\u898b https://api.acme.com\u3002\u66f4": "",
+		"https://\uff45vil.net/":                  `"evil.net" "` + "\uff45" + `vil.net"`,
+		"// a comment":                            "",
+		"//comment":                               "",
+		"http: a protocol, https:":                "",
+		"file:///my.dir/x":                        "",
+		"a: /b.c/d, c:/d.e":                       "",
+		`C:\\Windows\\a.dll`:                      "",
+		"mail me@evil.com":                        "",
+		"evil.com without it":                     "",
 	} {
 		var got []string
 		for _, c := range Compare(before, toolsOf(tool("a", "a"), tool("b", text)), CompareOptions{}) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
@@ -18,9 +19,8 @@ import (
 // whom a text of before names: one change for a host, at its first place. The
 // metadata of the login has classes of its own, and only adds to what is known.
 func (c *comparer) newHosts(before *Surface) {
-	order := kindOrder()
 	slices.SortStableFunc(c.seen, func(x, y Item) int {
-		return cmp.Or(cmp.Compare(order[x.Kind], order[y.Kind]), strings.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(x.Kind.order(), y.Kind.order()), strings.Compare(x.Name, y.Name))
 	})
 	var h hostFinder
 	for _, item := range c.seen {
@@ -65,11 +65,8 @@ func (h *hostFinder) isNew(host string) bool {
 	return !h.found[host] && !isReserved(host) && !h.known[ownerOf(host)]
 }
 
-// walk reports the new hosts in the strings and member names of v, which holds some.
+// walk reports the new hosts in the strings and member names of v.
 func (h *hostFinder) walk(v rawjson.Value) {
-	if !bytes.Contains(v.Raw(), []byte("://")) {
-		return
-	}
 	if v.Kind() == rawjson.String {
 		h.report(v.Raw())
 		return
@@ -95,27 +92,130 @@ func (h *hostFinder) report(text []byte) {
 	}
 }
 
-// hostsIn yields the hosts of URLs in a canonical text, in lower case and without
-// port. A scheme that is no web address counts when the host has a dot, so that the
-// made-up schemes of resources do not.
+// hostsIn yields the hosts of URLs in the strings of a canonical text, in lower case and
+// without port: those of URLs in a text, and that to which a browser goes when a string
+// is a URL as a whole.
 func hostsIn(text []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {
-			colon := bytes.Index(text, []byte("://"))
-			if colon < 0 {
+			start := bytes.IndexByte(text, '"')
+			if start < 0 {
 				return
 			}
-			scheme := schemeBefore(text[:colon])
-			text = text[colon+len("://"):]
-			host := hostAt(text)
-			if host == "" || !isWeb(scheme) && !strings.ContainsAny(host, ".:") {
-				continue
-			}
-			if !yield(host) {
+			text = text[start+1:]
+			end := stringEnd(text)
+			if !hostsOf(text[:end], yield) {
 				return
 			}
+			text = text[end+1:]
 		}
 	}
+}
+
+// stringEnd is the place of the quote that ends a string.
+func stringEnd(text []byte) int {
+	for at := 0; ; at++ {
+		at += bytes.IndexByte(text[at:], '"')
+		escapes := 0
+		for escapes < at && text[at-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return at
+		}
+	}
+}
+
+// hostsOf yields the hosts in what lies between the quotes of a string. A scheme that is
+// no web address counts when the host has a dot, so that the made-up schemes of
+// resources do not. As in a browser, any slash behind the scheme of a web address will
+// do, and any number of them.
+func hostsOf(text []byte, yield func(string) bool) bool {
+	if host := hostOfURL(text); host != "" && !yield(host) {
+		return false
+	}
+	for {
+		colon := bytes.IndexByte(text, ':')
+		if colon < 0 {
+			return true
+		}
+		scheme := schemeBefore(text[:colon])
+		text = text[colon+1:]
+		rest, slashes := cutSlashes(text)
+		isURL := bytes.HasPrefix(text, []byte("//"))
+		switch web := isWeb(scheme); {
+		case slashes == 0, !isURL && !web:
+			continue
+		case !web:
+			rest = text[len("//"):]
+		}
+		text = rest
+		host := hostAt(text)
+		if host == "" || (!isURL || !isWeb(scheme)) && !strings.ContainsAny(host, ".:") {
+			continue
+		}
+		if !yield(host) {
+			return false
+		}
+	}
+}
+
+// cutSlashes cuts off slashes and, as they are escaped, backslashes.
+func cutSlashes(text []byte) (rest []byte, count int) {
+	for {
+		cut, ok := bytes.CutPrefix(text, []byte("/"))
+		if !ok {
+			cut, ok = bytes.CutPrefix(text, []byte(`\\`))
+		}
+		if !ok {
+			return text, count
+		}
+		text = cut
+		count++
+	}
+}
+
+// hostOfURL gives the host to which a browser goes for what lies between the quotes of a
+// string, when that is a URL as a whole: without blanks and control characters around
+// it and line ends and tabs anywhere, with or without a scheme.
+func hostOfURL(text []byte) string {
+	text = bytes.TrimLeft(text[:min(len(text), maxHost)], " ")
+	if len(text) == 0 || strings.IndexByte(`hHwWfF/\`, text[0]) < 0 {
+		return ""
+	}
+	if cut := bytes.LastIndexByte(text, '\\'); cut >= 0 && len(text) == maxHost {
+		text = text[:cut] // it may be half an escape, and then goes with what is before it
+		text = bytes.TrimRight(text, `\`)
+	}
+	url := strings.TrimFunc(decoded(`"`+string(text)+`"`), func(r rune) bool { return r <= ' ' })
+	url = strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(url)
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch authority := strings.TrimLeft(rest, "/"); {
+	case isWeb(strings.ToLower(scheme)):
+		return browserHost(authority)
+	case strings.HasPrefix(url, "//"):
+		if host := browserHost(strings.TrimLeft(url, "/")); strings.ContainsAny(host, ".:") {
+			return host
+		}
+	}
+	return ""
+}
+
+// browserHost gives the host of a URL without its scheme, or nothing if it has none that
+// could be reached.
+func browserHost(authority string) string {
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	if strings.ContainsAny(authority, " <>^|\"'`(){},;*") {
+		return "" // a text, or a place for a host
+	}
+	host := hostAt([]byte(authority))
+	mapped, err := idna.New(idna.MapForLookup(), idna.Transitional(false)).ToUnicode(host)
+	if err != nil {
+		return host
+	}
+	return mapped
 }
 
 func isWeb(scheme string) bool {
@@ -146,6 +246,7 @@ const maxHost = 1024
 // hostAt gives the host of a URL whose authority starts text.
 func hostAt(text []byte) string {
 	text = text[:min(len(text), maxHost)]
+	text = ideographicStop(text)
 	if end := bytes.IndexAny(text, "/?#\\\"'`<>(){}|^ ,;\u3000\u3001\u3002"); end >= 0 {
 		text = text[:end]
 	}
@@ -160,6 +261,22 @@ func hostAt(text []byte) string {
 		return "" // a place for one
 	}
 	return strings.Trim(strings.ToLower(host), ".*!]&")
+}
+
+// ideographicStop makes full stops of a text in Chinese or Japanese that are inside of a
+// name the ones that a browser reads.
+func ideographicStop(text []byte) []byte {
+	const stop = "\u3002"
+	for at := 0; ; {
+		i := bytes.Index(text[at:], []byte(stop))
+		if i < 0 {
+			return text
+		}
+		at += i + len(stop)
+		if at < len(text) && (digit(text[at]) || 'a' <= text[at]|0x20 && text[at]|0x20 <= 'z') {
+			text = slices.Concat(text[:at-len(stop)], []byte("."), text[at:])
+		}
+	}
 }
 
 // ownerOf gives what one owner registers: the domain below a public suffix, or the

@@ -44,6 +44,9 @@ func (d *differ) resource(before, after rawjson.Value, text, meta Class) {
 		return
 	}
 	for _, m := range d.members(before, after) {
+		if d.moved && m.name == traitsOfKind(d.kind).name {
+			continue
+		}
 		d.at(m.name, func() {
 			switch m.name {
 			case "uri", "uriTemplate", "name", "title", "description":

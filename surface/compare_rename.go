@@ -2,6 +2,7 @@ package surface
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,16 +25,57 @@ const (
 // renames finds removed items that were added under another name: those of equal
 // content first, then those that are alike. It gives pairs of indexes. A pair has to
 // be clear: no other item may be as much alike.
-func renames(removed, added []Item) map[int]int {
+//
+// Those that moved are known already.
+func renames(removed, added []Item, moved map[int]int) map[int]int {
 	if len(removed) == 0 || len(added) == 0 || removed[0].Kind == Resource {
-		return nil
+		return moved
 	}
 	seed := maphash.MakeSeed()
 	olds, news := facesOf(removed, seed), facesOf(added, seed)
-	found := make(map[int]int)
+	found := maps.Clone(moved)
+	for i, j := range moved {
+		olds[i].paired, news[j].paired = true, true
+	}
 	equalFaces(olds, news, found)
 	similarFaces(olds, news, found)
 	return found
+}
+
+// moves finds removed resources, and templates, that were added under a URI that is
+// the same but for its query, its fragment, letter case and slashes at its end.
+func moves(removed, added []Item) map[int]int {
+	found := make(map[int]int)
+	if len(removed) == 0 || !isResource(removed[0].Kind) {
+		return found
+	}
+	waiting := make(map[string][]int, len(added))
+	for j, item := range added {
+		place := placeOf(item.Name)
+		waiting[place] = append(waiting[place], j)
+	}
+	for i, item := range removed {
+		place := placeOf(item.Name)
+		if to := waiting[place]; len(to) > 0 {
+			found[i], waiting[place] = to[0], to[1:]
+		}
+	}
+	return found
+}
+
+func placeOf(uri string) string {
+	if end := strings.IndexAny(uri, "?#"); end >= 0 {
+		uri = uri[:end]
+	}
+	return strings.ToLower(strings.TrimRight(uri, "/"))
+}
+
+// move compares a resource with what it was under another URI, in all but that.
+func (c *comparer) move(before, after Item) {
+	x, _, _ := rawjson.Parse(before.Definition)
+	y, _, _ := rawjson.Parse(after.Definition)
+	d := differ{comparer: c, kind: after.Kind, item: after.Name, whole: wholeClass(after.Kind), moved: true}
+	d.definition(x, y)
 }
 
 // face is what an item looks like apart from its name.
@@ -52,7 +94,7 @@ func facesOf(items []Item, seed maphash.Seed) []face {
 		f := face{shape: item.Digests.Shape}
 		var content strings.Builder
 		for name, m := range v.RawMembers() {
-			if string(name) != `"`+nameMember(item.Kind)+`"` {
+			if string(name) != `"`+traitsOfKind(item.Kind).name+`"` {
 				content.Write(name)
 				content.Write(m.Raw())
 			}
@@ -92,7 +134,9 @@ func equalFaces(olds, news []face, found map[int]int) {
 	count := func(faces []face) map[string][]int {
 		by := make(map[string][]int, len(faces))
 		for i := range faces {
-			by[faces[i].content] = append(by[faces[i].content], i)
+			if !faces[i].paired {
+				by[faces[i].content] = append(by[faces[i].content], i)
+			}
 		}
 		return by
 	}

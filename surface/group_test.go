@@ -41,32 +41,32 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-func TestGroupFitsOnAScreen(t *testing.T) {
-	var before, after []string
-	for i := range 30 {
-		before = append(before, fmt.Sprintf(`{"name":"t%02d","title":"a","inputSchema":{"maximum":1,"properties":{"p%d":{"title":"a"},"q%d":{"minimum":1,"maxLength":1}}}}`, i, i, i))
-		after = append(after, fmt.Sprintf(`{"name":"t%02d","title":"b","inputSchema":{"maximum":2,"properties":{"p%d":{"title":"b"},"q%d":{"minimum":0,"maxLength":2}}}}`, i, i, i))
+// TestGroupKeepsApart: what is told of a group is true of all its changes.
+func TestGroupKeepsApart(t *testing.T) {
+	change := Change{Kind: Tool, Class: ToolText, Effect: Fail, Item: "a", Pointer: "/title", Detail: "text changed"}
+	changes := []Change{change, change}
+	for _, differ := range []func(*Change){
+		func(c *Change) { c.Class = ToolHeader },
+		func(c *Change) { c.Effect = Event },
+		func(c *Change) { c.Kind = Prompt },
+		func(c *Change) { c.Identity = "cursor" },
+		func(c *Change) { c.Pointer = "/description" },
+		func(c *Change) { c.Detail = "text added" },
+	} {
+		other := change
+		differ(&other)
+		changes = append(changes, other)
 	}
-	want := []string{
-		"fail tool-schema-widened /inputSchema/maximum: maximum raised %s (30)",
-		"fail tool-text : text changed %s (60)",
-		"fail tool-schema-widened : maxLength raised %s (30)",
-		"fail tool-schema-widened : minimum lowered %s (30)",
+	groups := Group(changes)
+	if len(groups) != len(changes)-1 {
+		t.Fatalf("%d groups: %v", len(groups), grouped(changes))
 	}
-	var names []string
-	for i := range 30 {
-		names = append(names, fmt.Sprintf("t%02d", i))
-	}
-	for i := range want {
-		want[i] = fmt.Sprintf(want[i], strings.Join(names, ","))
-	}
-	if diff := cmp.Diff(want, grouped(Compare(toolsOf(before...), toolsOf(after...), CompareOptions{}))); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-
-	// With a change of each kind in few tools nothing is put together.
-	if got := grouped(Compare(toolsOf(before[:4]...), toolsOf(after[:4]...), CompareOptions{})); len(got) != 14 {
-		t.Errorf("%d groups: %v", len(got), got)
+	for _, g := range groups {
+		for _, c := range g.Changes {
+			if c.Class != g.Class || c.Effect != g.Effect || c.Kind != g.Kind || c.Identity != g.Identity || c.Pointer != g.Pointer || c.Detail != g.Detail {
+				t.Errorf("%+v is in %+v", c, g)
+			}
+		}
 	}
 }
 

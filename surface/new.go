@@ -53,26 +53,36 @@ func (b *builder) opening(raw json.RawMessage) {
 }
 
 // identity takes serverInfo, capabilities and instructions, which null is none of.
-// A member that is there twice makes two items: which one a client reads depends
-// on the client.
+// Which one a client reads depends on the client when a member is there twice, or in
+// another letter case, and when serverInfo is in _meta and beside it: those are
+// several items, if they differ.
 func (b *builder) identity(result rawjson.Value) {
-	inMeta := result.Get("_meta").Get(metaServerInfo)
-	b.present(Server, inMeta)
 	for name, v := range result.Members() {
-		switch {
-		case name == "serverInfo" && !inMeta.Exists():
-			b.present(Server, v)
-		case name == "capabilities":
-			b.present(Capabilities, v)
-		case name == "instructions":
-			b.present(Instructions, v)
+		if strings.EqualFold(name, "_meta") {
+			for name, v := range v.Members() {
+				if strings.EqualFold(name, metaServerInfo) {
+					b.present(Server, v)
+				}
+			}
+			continue
+		}
+		for _, kind := range []Kind{Server, Capabilities, Instructions} {
+			if strings.EqualFold(name, kind.Member()) {
+				b.present(kind, v)
+			}
 		}
 	}
 }
 
+// present adds an item that the server sent, once.
 func (b *builder) present(kind Kind, v rawjson.Value) {
-	if v.Exists() && !v.IsNull() {
-		b.add(kind, v)
+	if !v.Exists() || v.IsNull() {
+		return
+	}
+	b.add(kind, v)
+	others, last := b.items[:len(b.items)-1], b.items[len(b.items)-1]
+	if slices.ContainsFunc(others, func(i Item) bool { return i.Kind == kind && bytes.Equal(i.Definition, last.Definition) }) {
+		b.items = others
 	}
 }
 
@@ -108,34 +118,17 @@ func (b *builder) addBytes(kind Kind, raw []byte) { b.addDefinition(kind, rawjso
 func (b *builder) addDefinition(kind Kind, definition []byte) {
 	item := Item{Kind: kind, Definition: definition}
 	v, _, err := rawjson.Parse(definition)
-	if member := nameMember(kind); err == nil && member != "" {
+	if member := traitsOfKind(kind).name; err == nil && member != "" {
 		item.Name, _ = v.Get(member).Text()
 	}
 	item.Digests = b.split.digests(kind, v, definition)
 	b.items = append(b.items, item)
 }
 
-// nameMember is the member that identifies an item among its kind.
-func nameMember(kind Kind) string {
-	switch kind {
-	case Tool, Prompt:
-		return "name"
-	case Resource:
-		return "uri"
-	case ResourceTemplate:
-		return "uriTemplate"
-	}
-	return "" // there is one of its kind
-}
-
 func (b *builder) surface() *Surface {
-	order := make(map[Kind]int, len(Kinds()))
-	for i, kind := range Kinds() {
-		order[kind] = i
-	}
 	slices.SortStableFunc(b.items, func(x, y Item) int {
 		return cmp.Or(
-			cmp.Compare(order[x.Kind], order[y.Kind]),
+			cmp.Compare(x.Kind.order(), y.Kind.order()),
 			strings.Compare(x.Name, y.Name),
 			bytes.Compare(x.Definition, y.Definition),
 		)

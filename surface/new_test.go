@@ -73,7 +73,24 @@ func TestNewTakesWhatIsThere(t *testing.T) {
 	}{
 		{"nothing", ``, nil},
 		{"nulls", `{"serverInfo":null,"capabilities":null,"instructions":null}`, nil},
-		{"server in _meta", `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m"}},"serverInfo":{"name":"r"}}`, []item{{Server, "", `{"name":"m"}`}}},
+		{"server in _meta", `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m"}},"serverInfo":null}`, []item{{Server, "", `{"name":"m"}`}}},
+		{
+			"server in both", `{"serverInfo":{"name":"r"},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m"}}}`,
+			[]item{{Server, "", `{"name":"m"}`}, {Server, "", `{"name":"r"}`}},
+		},
+		{
+			"the same server in both", `{"serverInfo":{"name":"m","x":1.0},"_meta":{"io.modelcontextprotocol/serverInfo":{"x":1,"name":"m"}}}`,
+			[]item{{Server, "", `{"name":"m","x":1}`}},
+		},
+		{"null in _meta", `{"serverInfo":{"name":"r"},"_meta":{"io.modelcontextprotocol/serverInfo":null}}`, []item{{Server, "", `{"name":"r"}`}}},
+		{
+			"other letter case", `{"serverInfo":{"name":"a"},"ServerInfo":{"name":"b"},"capabilities":{},"CAPABILITIES":{"tools":{}},"Instructions":"x"}`,
+			[]item{{Server, "", `{"name":"a"}`}, {Server, "", `{"name":"b"}`}, {Capabilities, "", `{"tools":{}}`}, {Capabilities, "", `{}`}, {Instructions, "", `"x"`}},
+		},
+		{
+			"_meta in other letter case", `{"_meta":{},"_Meta":{"io.modelcontextprotocol/serverinfo":{"name":"b"}}}`,
+			[]item{{Server, "", `{"name":"b"}`}},
+		},
 		{"members twice", `{"instructions":"b","instructions":"a"}`, []item{{Instructions, "", `"a"`}, {Instructions, "", `"b"`}}},
 		{"other types", `{"serverInfo":"s","instructions":[1]}`, []item{{Server, "", `"s"`}, {Instructions, "", `[1]`}}},
 		{"not JSON", `{"serverInfo`, []item{{Server, "", `"{\"serverInfo"`}}},

@@ -15,6 +15,9 @@ const (
 	Seed   PolicyName = "seed"   // what hosted monitors do: tools and instructions alone fail
 )
 
+// Policies returns the names of all tables, the default first.
+func Policies() []PolicyName { return []PolicyName{Alert, Record, Seed} }
+
 // Policy says what changes do. The zero Policy is [Alert].
 type Policy struct {
 	Base PolicyName

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
@@ -13,39 +14,14 @@ import (
 // maxFile is the largest file that Read takes.
 const maxFile = 64 << 20
 
-// The members of a saved surface beside those of the protocol.
+// The members of a saved surface beside those of the kinds.
 const (
 	memberFormat    = "surface"
-	memberProtocol  = "protocolVersion"
 	memberUnlisted  = "unlisted"
-	memberAuth      = "auth"
 	memberCanonical = "canonicalBase64"
 
 	format = 1
 )
-
-// singles are the parts of which there is one, by the member that holds them.
-var singles = [...]struct {
-	member string
-	kind   Kind
-}{
-	{memberProtocol, Protocol},
-	{"serverInfo", Server},
-	{"capabilities", Capabilities},
-	{"instructions", Instructions},
-	{memberAuth, Auth},
-}
-
-// inventories are the lists of a surface, by the member that holds them.
-var inventories = [...]struct {
-	member string
-	kind   Kind
-}{
-	{"tools", Tool},
-	{"resources", Resource},
-	{"resourceTemplates", ResourceTemplate},
-	{"prompts", Prompt},
-}
 
 // Read reads a saved surface, or any JSON object with any of the members tools,
 // prompts, resources, resourceTemplates, instructions and serverInfo, in itself or
@@ -112,20 +88,21 @@ func (b *builder) read(content rawjson.Value) error {
 		}
 	}
 	b.identity(content)
-	b.present(Protocol, content.Get(memberProtocol))
-	if auth := content.Get(memberAuth); auth.Kind() == rawjson.Object {
+	b.present(Protocol, content.Get(Protocol.Member()))
+	if auth := content.Get(Auth.Member()); auth.Kind() == rawjson.Object {
 		b.readAuth(auth)
 	}
 	for name, v := range content.Members() {
-		for _, inventory := range inventories {
-			if name != inventory.member || v.IsNull() || slices.Contains(b.unlisted, inventory.kind) {
+		for _, t := range kinds {
+			// Some clients do not tell letter case apart.
+			if t.name == "" || !strings.EqualFold(name, t.member) || v.IsNull() || slices.Contains(b.unlisted, t.kind) {
 				continue
 			}
 			if v.Kind() != rawjson.Array {
-				return fmt.Errorf("%s is a JSON %s, want an array", name, v.Kind())
+				return fmt.Errorf("%s is a JSON %s, want an array", t.member, v.Kind())
 			}
 			for _, entry := range v.Elems() {
-				b.add(inventory.kind, entry)
+				b.add(t.kind, entry)
 			}
 		}
 	}
@@ -139,9 +116,9 @@ func (b *builder) readUnlisted(names rawjson.Value) error {
 			return name == string(kind)
 		})
 	}
-	for _, inventory := range inventories {
-		if !listed(inventory.kind) {
-			b.unlisted = append(b.unlisted, inventory.kind)
+	for _, kind := range Kinds() {
+		if kind.IsInventory() && !listed(kind) {
+			b.unlisted = append(b.unlisted, kind)
 		}
 	}
 	if len(b.unlisted) != names.Len() {

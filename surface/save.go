@@ -13,7 +13,7 @@ import (
 
 // Save writes the surface as JSON that [Read] reads back without loss, indented,
 // with everything that cannot be seen as an escape. The members are surface (the
-// version of the format), protocolVersion, serverInfo, capabilities, instructions,
+// version of the format), serverInfo, protocolVersion, capabilities, instructions,
 // auth, tools, resources, resourceTemplates, prompts, each as the server sent it,
 // and unlisted, the kinds of the inventories that were not listed to their end. A
 // definition that JSON text cannot hold, because it has bytes that are not UTF-8 or
@@ -35,23 +35,19 @@ func (s *Surface) MarshalJSON() ([]byte, error) { return s.Save(), nil }
 func (s *Surface) appendFile(dst []byte) []byte {
 	dst = append(dst, `{"`+memberFormat+`":`...)
 	dst = strconv.AppendInt(dst, format, 10)
-	for _, single := range singles {
-		for _, item := range s.Of(single.kind) {
-			dst = append(dst, `,"`+single.member+`":`...)
-			dst = appendSaved(dst, item.Definition)
-		}
-	}
-	for _, inventory := range inventories {
-		items := s.Of(inventory.kind)
-		if len(items) == 0 {
-			continue
-		}
-		dst = append(dst, `,"`+inventory.member+`":`...)
+	for _, t := range kinds {
+		items := s.Of(t.kind)
 		elems := make([][]byte, len(items))
 		for i := range items {
 			elems[i] = appendSaved(nil, items[i].Definition)
 		}
-		dst = appendArray(dst, elems)
+		if t.name != "" && len(items) > 0 {
+			elems = [][]byte{appendArray(nil, elems)}
+		}
+		for _, value := range elems { // several, if the server sent several
+			dst = append(dst, `,"`+t.member+`":`...)
+			dst = append(dst, value...)
+		}
 	}
 	if len(s.unlisted) > 0 {
 		dst = append(dst, `,"`+memberUnlisted+`":`...)

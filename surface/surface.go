@@ -23,6 +23,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,7 +47,50 @@ const (
 
 // Kinds returns every kind, in order.
 func Kinds() []Kind {
-	return []Kind{Server, Protocol, Capabilities, Instructions, Auth, Tool, Resource, ResourceTemplate, Prompt}
+	all := make([]Kind, len(kinds))
+	for i, t := range kinds {
+		all[i] = t.kind
+	}
+	return all
+}
+
+// Member is the member of a saved surface that holds the items of the kind, which is
+// that of the protocol, but for auth.
+func (k Kind) Member() string { return traitsOfKind(k).member }
+
+// IsInventory reports whether k is listed: any number of items, by name.
+func (k Kind) IsInventory() bool { return traitsOfKind(k).name != "" }
+
+// kindTraits are what differs between kinds.
+type kindTraits struct {
+	kind   Kind
+	member string // that holds them
+	name   string // the member that identifies an item; empty for what is there once
+}
+
+// kinds are all of them, in the order in which they are shown.
+var kinds = [...]kindTraits{
+	{Server, "serverInfo", ""},
+	{Protocol, "protocolVersion", ""},
+	{Capabilities, "capabilities", ""},
+	{Instructions, "instructions", ""},
+	{Auth, "auth", ""},
+	{Tool, "tools", "name"},
+	{Resource, "resources", "uri"},
+	{ResourceTemplate, "resourceTemplates", "uriTemplate"},
+	{Prompt, "prompts", "name"},
+}
+
+// order is the place of a kind among all.
+func (k Kind) order() int {
+	return slices.IndexFunc(kinds[:], func(t kindTraits) bool { return t.kind == k })
+}
+
+func traitsOfKind(k Kind) kindTraits {
+	if i := k.order(); i >= 0 {
+		return kinds[i]
+	}
+	return kindTraits{}
 }
 
 // Redacted stands in a surface for a secret of the caller that the server repeated.

@@ -80,10 +80,10 @@ func TestSave(t *testing.T) {
 	})
 	want := `{
   "surface": 1,
-  "protocolVersion": "2025-11-25",
   "serverInfo": {
     "name": "s"
   },
+  "protocolVersion": "2025-11-25",
   "capabilities": {},
   "instructions": "\u202ea",
   "auth": {
