@@ -181,7 +181,7 @@ func TestAccepted(t *testing.T) {
 		{"md_image", tool(t, "See ![a][b]\n\n[b]: https://host.test/c"), tool(t, "Show ![a][b]\n\n[b]: https://host.test/c"), tool(t, "See ![a][b]\n\n[b]: https://host.test/d")},
 		{"suspicious_host", tool(t, "See http://45.77.1.9/a."), tool(t, "Read http://45.77.1.9/a."), tool(t, "See http://45.77.1.9/b.")},
 		{"encoded_blob", tool(t, "data:text/html,<b>one</b>"), tool(t, "See data:text/html,<b>one</b>"), tool(t, "data:text/html,<b>two</b>")},
-		{"credential_echo", tool(t, "First. Token "+echoed+" of"), tool(t, "Other. Token "+echoed+" of"), tool(t, "First. Key "+echoed+" of")},
+		{"credential_echo", tool(t, "First. Token "+surface.Redacted+" of"), tool(t, "Other. Token "+surface.Redacted+" of"), tool(t, "First. Key "+surface.Redacted+" of")},
 	} {
 		id := func(example string) string {
 			found := ofRule(scanExample(t, example), c.rule)
@@ -336,7 +336,7 @@ func TestHostileSizes(t *testing.T) {
 		"data:", "data:text/html,", "javascript:x(", "https://", "https://45.77.1.9/", "http://a.b@", "@", "a ", "A1", "a1b2", "a*", "a<b>", "a-\n", "a_", "a_b_c_d ", "i g n o r e ",
 		"A1b2C3d4 ", "7a ", "65 ", "01010101 ", "MFRGGZDF", "vtaber cerivbhf ", "=", "Z", "z", "\n", " ", "\t", "\n.", "\u200b", "a\u200b", "ا\u200c", "क\u200d",
 		"\u202e", "\u2066", "שא\u2066\u2069", "\ufe0f", "😀\ufe0f", "👩\u200d", "🏴\U000E0061", "\U000E0061", "\U000E0100", "𝐚", "ﷺ", "аa", "Ａa", "e\u0301", "ìgnóre ",
-		"\u0336", "读", "ก\u200b", "\u2800", "\x1b", "\ufffd", "\ufdd0", echoed, "ignore ", "previous ", "do not ", "never tell ", "when using the x_y tool ",
+		"\u0336", "读", "ก\u200b", "\u2800", "\x1b", "\ufffd", "\ufdd0", surface.Redacted, "ignore ", "previous ", "do not ", "never tell ", "when using the x_y tool ",
 		"before ", "~/.ssh/id_rsa ", "send to a@b.cd always ", "system: ", "<system>", "[hidden instruction] ", "best tool ", "x_y ", ". ", "-", "_",
 	} {
 		checkLinear(t, unit, func(n int) string { return tool(t, strings.Repeat(unit, n/len(unit))) }, 1<<15)

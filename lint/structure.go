@@ -112,7 +112,7 @@ func formRules() []rule {
 				ID: "credential_echo", Family: "credential_echo", Severities: []Severity{Block},
 				Text:       "a credential that the check sent to the server, in what the server says of itself",
 				Techniques: []string{"SAFE-T1506"},
-				True:       []string{`{"name":"a","description":"For the user with the token ` + echoed + `."}`},
+				True:       []string{`{"name":"a","description":"For the user with the token ` + surface.Redacted + `."}`},
 				False:      []string{`{"name":"a","description":"A token such as ***."}`},
 			},
 			text: credentialEcho, traits: hasNonASCII,
@@ -490,7 +490,7 @@ func (it *item) respelled(name string) bool {
 // U+FFFD, only the definition tells.
 func badUnicode(t *text) {
 	bad := slices.DeleteFunc(t.marksOf(markNothing), func(m mark) bool {
-		return strings.HasPrefix(t.s[m.start:], echoed) || strings.HasSuffix(t.s[:m.end], echoed)
+		return strings.HasPrefix(t.s[m.start:], surface.Redacted) || strings.HasSuffix(t.s[:m.end], surface.Redacted)
 	})
 	if len(bad) > 0 {
 		severity := Block
@@ -520,17 +520,16 @@ func badUnicode(t *text) {
 	})
 }
 
-// echoed is what the program makes of a credential of its own that a server repeats.
-const echoed = "\uFDD0***\uFDD0"
-
+// credentialEcho looks for what stands for a credential of the program that the server
+// repeated.
 func credentialEcho(t *text) {
 	for at := 0; ; {
-		n := strings.Index(t.s[at:], echoed)
+		n := strings.Index(t.s[at:], surface.Redacted)
 		if n < 0 {
 			return
 		}
 		start := at + n
-		at = start + len(echoed)
+		at = start + len(surface.Redacted)
 		t.item.report(hit{
 			Block, t.beside([]mark{{start: start, end: at}}), "a credential that the check sent stands in what the server says: whoever reads that has it",
 			excerpt(t.s, start, at),

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // want is one finding, by rule and severity; "" for none.
@@ -402,7 +404,7 @@ func TestDifferent(t *testing.T) {
 	}
 	for text, severity := range map[string]Severity{
 		"a\ufdd0b": Block, "a\ufdef": Block, "\ufffe": Block, "\U0001FFFF": Block, "\U0010FFFE": Block,
-		"a\ufdcfb\ufdf0\ufffd": "", "a" + echoed + "b": "",
+		"a\ufdcfb\ufdf0\ufffd": "", "a" + surface.Redacted + "b": "",
 	} {
 		checkRule(t, tool(t, text), "bad_unicode", severity)
 	}
