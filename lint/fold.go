@@ -89,8 +89,11 @@ func unify(s string) string {
 		if r < utf8.RuneSelf {
 			return r
 		}
-		if r == '\uFDFA' {
+		switch r {
+		case '\uFDFA':
 			return ' ' // normalisation would write it as eighteen letters
+		case '\u2010', '\u2011':
+			return '-'
 		}
 		if plain, ok := styled[r]; ok {
 			return plain
@@ -323,7 +326,7 @@ func segment(letters string) (words string, ok bool) {
 // stand for no letter.
 func foldable(r rune) bool {
 	switch {
-	case r < 0xAA, '\u2010' <= r && r <= '\u2026', '\u2030' <= r && r <= '\u205E', '\u20A0' <= r && r <= '\u20CF',
+	case r < 0xAA, '\u2012' <= r && r <= '\u2026', '\u2030' <= r && r <= '\u205E', '\u20A0' <= r && r <= '\u20CF',
 		'\u2190' <= r && r <= '\u245F', '\u2500' <= r && r <= '\u27FF', '\U0001F300' <= r && r <= '\U0001FAFF':
 		return 0x7f <= r && r < 0xA0
 	default:

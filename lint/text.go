@@ -200,6 +200,7 @@ type looker struct {
 	lastCoded               int // where the last run that looks encoded ended
 	letters                 int // that stand alone, in a row
 	lastLetter              int // where the last of them ended
+	lastSnake               int // where the last word with an underscore ended
 	width                   int // of the last run of blanks
 	breaks                  int // line breaks
 }
@@ -229,7 +230,7 @@ func (l *looker) token(start, end int, union uint16) (seen trait) {
 	if union&^(classUpper|classLower|classHex|classWord|classBase64) == 0 && l.spelled(start, end) {
 		seen |= hasSplit
 	}
-	if end-start > 4*minSnake && strings.Count(l.s[start:end], "_") >= minSnake {
+	if end-start > minSnake && l.snake(start, end) {
 		seen |= hasSnake
 	}
 	switch {
@@ -245,6 +246,18 @@ func (l *looker) token(start, end int, union uint16) (seen trait) {
 		seen |= l.codedToken(start, end)
 	}
 	return seen
+}
+
+// snake reports a word of many parts, or one of several that follows another after a
+// blank.
+func (l *looker) snake(start, end int) bool {
+	parts := strings.Count(l.s[start:end], "_")
+	if parts == 0 {
+		return false
+	}
+	follows := l.lastSnake > 0 && start == l.lastSnake+1 && l.s[start-1] == ' '
+	l.lastSnake = end
+	return follows || parts >= minSnake
 }
 
 // spelled reports letters that stand alone: i g n o r e, i-g-n-o-r-e.
