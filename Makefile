@@ -85,7 +85,7 @@ tools: ## Build the linters and the test runner into .tools
 
 .PHONY: bench
 bench: ## Compare a check with bare net/http and the Go SDK, a surface with json.Unmarshal, then run all benchmarks (BENCHTIME=1s)
-	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot|Surface|SurfaceGrowth)$$' ./test/bench | grep -Ev '^(===|---|PASS)'
+	@BENCH=1 $(GO) test -count 1 -v -run '^Test(Ratios|OneShot|Surface|SurfaceGrowth)$$' ./test/bench | grep -Ev '^ *(===|---|PASS)'
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 .PHONY: corpus

@@ -459,12 +459,12 @@ func TestAuthMetadataKeepsToTheTimeout(t *testing.T) {
 	l := (&login{}).start(t)
 	l.mcp.OnPath(resourcePath+"/mcp", fakemcp.Hang())
 	start := time.Now()
-	r := check(t, l.bearer("opens-me"), probe.Options{AuthMetadata: true, Timeout: time.Second, CheckTimeout: 30 * time.Second})
+	r := check(t, l.bearer("opens-me"), probe.Options{AuthMetadata: true, Timeout: 2 * time.Second, CheckTimeout: time.Minute})
 	verify(t, r, want{})
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 50*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if r.TotalMs.Duration() > 900*time.Millisecond {
+	if r.TotalMs.Duration() > 1900*time.Millisecond {
 		t.Errorf("the check counts %s, the wait for the metadata among it", r.TotalMs)
 	}
 	if r.Inventory.Auth != nil {
