@@ -180,7 +180,7 @@ func cutSlashes(text []byte) (rest []byte, count int) {
 // it and line ends and tabs anywhere, with or without a scheme.
 func hostOfURL(text []byte) string {
 	text = bytes.TrimLeft(text[:min(len(text), maxHost)], " ")
-	if len(text) == 0 || strings.IndexByte(`hHwWfF/\`, text[0]) < 0 {
+	if !mayBeURL(text) {
 		return ""
 	}
 	if cut := bytes.LastIndexByte(text, '\\'); cut >= 0 && len(text) == maxHost {
@@ -188,7 +188,15 @@ func hostOfURL(text []byte) string {
 		text = bytes.TrimRight(text, `\`)
 	}
 	url := strings.TrimFunc(decoded(`"`+string(text)+`"`), func(r rune) bool { return r <= ' ' })
-	url = strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(url)
+	url = strings.Map(func(r rune) rune {
+		switch r {
+		case '\t', '\n', '\r':
+			return -1
+		case '\\':
+			return '/'
+		}
+		return r
+	}, url)
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch authority := strings.TrimLeft(rest, "/"); {
 	case isWeb(strings.ToLower(scheme)):
@@ -199,6 +207,21 @@ func hostOfURL(text []byte) string {
 		}
 	}
 	return ""
+}
+
+// mayBeURL saves decoding what does not begin like a URL: with a slash, an escape, or
+// the scheme of a web address, which may have escapes in it.
+func mayBeURL(text []byte) bool {
+	switch {
+	case len(text) == 0:
+		return false
+	case text[0] == '/' || text[0] == '\\':
+		return true
+	case strings.IndexByte("hHwWfF", text[0]) < 0:
+		return false
+	}
+	scheme := text[:max(0, bytes.IndexByte(text, ':'))]
+	return bytes.IndexByte(scheme, '\\') > 0 || len(scheme) <= len("https") && isWeb(strings.ToLower(string(scheme)))
 }
 
 // browserHost gives the host of a URL without its scheme, or nothing if it has none that

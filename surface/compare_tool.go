@@ -60,8 +60,8 @@ func textSize(v rawjson.Value) int {
 	for _, e := range v.Elems() {
 		size += textSize(e)
 	}
-	for name, m := range v.Members() {
-		if m.Kind() == rawjson.String && roleOf(name) == roleText {
+	for name, m := range v.RawMembers() {
+		if m.Kind() == rawjson.String && roleOf(string(name[1:len(name)-1])) == roleText {
 			size += len(m.Raw())
 		} else {
 			size += textSize(m)

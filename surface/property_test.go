@@ -196,8 +196,11 @@ func TestFieldE1(t *testing.T) {
 			}
 		}
 		after := New(in)
-		if diff := cmp.Diff(before.Items(), after.Items()); diff != "" || before.Digest() != after.Digest() {
-			t.Fatalf("items (-before +after)\n%s", diff)
+		same := slices.EqualFunc(before.Items(), after.Items(), func(x, y Item) bool {
+			return x.Kind == y.Kind && x.Name == y.Name && bytes.Equal(x.Definition, y.Definition) && x.Digests == y.Digests
+		})
+		if !same || before.Digest() != after.Digest() {
+			t.Fatalf("items (-before +after)\n%s", cmp.Diff(before.Items(), after.Items()))
 		}
 	})
 }
