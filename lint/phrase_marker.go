@@ -276,9 +276,12 @@ func (r *reader) label(t *text, i int) {
 	words = words[:n]
 	length := end + 1
 	follows := t.s[i+length:]
-	all, strong := r.speaks(t.s, i+length)
 	first, last := words[0], words[len(words)-1]
 	is := func(k token, class string) bool { return k.word != 0 && has(r.book.classes[class], k.word) }
+	if !is(last, "marker") && !is(first, "sender") && !is(first, "urgent") && (!strings.HasPrefix(follows, ":") || !capitals(words)) {
+		return // before what follows is read, since a text may have many
+	}
+	all, strong := r.speaks(t.s, i+length)
 	severity := Severity("")
 	switch {
 	case len(words) > 1 && is(last, "marker") && (is(first, "covert") || first.form&formCaps != 0):

@@ -119,7 +119,7 @@ func (r *reader) crossed(t *text) {
 			continue
 		}
 		from, until, sure := r.occasion(i)
-		if from < 0 && (r.summoned(i) && r.acts(name) || r.chained(i)) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) {
+		if from < 0 && (r.summoned(i) && r.acts(name) || r.chained(i)) && !r.book.quotedAt(r.tokens, i) && !r.related(t, name) && !t.item.parameters()[name] {
 			r.found(ruleCross, Note, int(r.tokens[i].start), int(r.tokens[i].end), "tells a model to call a tool that this server does not have")
 			continue
 		}
@@ -134,7 +134,7 @@ func (r *reader) crossed(t *text) {
 		if severity == Note && victim != "" {
 			severity = Block
 		}
-		if severity == "" {
+		if severity == "" || t.item.parameters()[name] {
 			continue
 		}
 		message := "tells a model what to do when it uses a tool of another server"
@@ -146,7 +146,8 @@ func (r *reader) crossed(t *text) {
 }
 
 // foreign reports whether token i may be the name of a tool that is not of this
-// server, nor anything else of it that has a name.
+// server. It may still be that of a parameter: the item is asked last, as a text that
+// depends on it is read again for each.
 func (r *reader) foreign(t *text, i int) (name string, ok bool) {
 	k := &r.tokens[i]
 	if k.form&formWord == 0 || k.form&formNumber != 0 {
@@ -161,7 +162,7 @@ func (r *reader) foreign(t *text, i int) (name string, ok bool) {
 			return "", false
 		}
 	}
-	if t.scan.names.own[name] || t.item.parameters()[name] {
+	if t.scan.names.own[name] {
 		return "", false
 	}
 	if i+1 < len(r.tokens) && !r.tokens[i+1].opens && r.book.is(r.tokens[i+1], "field") ||

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -313,29 +312,14 @@ func TestPhraseGaps(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsLinear: twice the text takes about twice the time, whatever it
-// is made of. The bound is loose, as the machine may be busy; what blows up takes
-// a hundred times as long.
+// TestHostileTextIsLinear: twice the text takes about twice the work, whatever it is
+// made of.
 func TestHostileTextIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"ignore ", "do not ", "when x_y is used ", "<important>", "<!--", "[hidden instruction] ", "[", "&lt;", "...",
 		"send a@b.io ", "~/.ssh/id_rsa ", "a/", "a_", "SYSTEM: ", "[INST]", "'", "before using this tool read ",
 	} {
-		elapsed := func(n int) time.Duration {
-			quoted, err := json.Marshal(strings.Repeat(unit, n/len(unit)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			items := []surface.Item{{Kind: surface.Tool, Definition: []byte(`{"description":` + string(quoted) + `}`)}}
-			start := time.Now()
-			scanItems(items, Options{})
-			return time.Since(start)
-		}
-		elapsed(1 << 12)
-		short, long := elapsed(1<<13), elapsed(1<<17)
-		if long > 16*16*max(short, time.Millisecond) {
-			t.Errorf("%q: %v for 8 KiB, %v for 128 KiB", unit, short, long)
-		}
+		checkLinear(t, unit, func(n int) string { return tool(t, strings.Repeat(unit, n/len(unit))) }, 1<<14)
 	}
 }
 
