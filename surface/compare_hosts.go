@@ -269,10 +269,10 @@ const maxHost = 1024
 // hostAt gives the host of a URL whose authority starts text.
 func hostAt(text []byte) string {
 	text = text[:min(len(text), maxHost)]
-	text = ideographicStop(text)
-	if end := bytes.IndexAny(text, "/?#\\\"'`<>(){}|^ ,;\u3000\u3001\u3002"); end >= 0 {
+	if end := bytes.IndexAny(text, "/?#\\\"'`<>(){}|^ ,;\u3000\u3001"); end >= 0 {
 		text = text[:end]
 	}
+	text = withoutStops(text)
 	text = text[bytes.LastIndexByte(text, '@')+1:]
 	if bytes.HasPrefix(text, []byte("[")) { // IPv6
 		host, _, _ := bytes.Cut(text[1:], []byte("]"))
@@ -286,20 +286,18 @@ func hostAt(text []byte) string {
 	return strings.Trim(strings.ToLower(host), ".*!]&")
 }
 
-// ideographicStop makes full stops of a text in Chinese or Japanese that are inside of a
-// name the ones that a browser reads.
-func ideographicStop(text []byte) []byte {
-	const stop = "\u3002"
-	for at := 0; ; {
-		i := bytes.Index(text[at:], []byte(stop))
-		if i < 0 {
-			return text
+// withoutStops cuts a name at a full stop of Chinese or Japanese, which ends a sentence,
+// but for those inside of the name, which a browser reads as dots.
+func withoutStops(name []byte) []byte {
+	parts := bytes.Split(name, []byte("\u3002"))
+	out := slices.Clip(parts[0]) // not to write into the text
+	for _, part := range parts[1:] {
+		if len(part) == 0 || !isSchemeByte(part[0]) {
+			break
 		}
-		at += i + len(stop)
-		if at < len(text) && (digit(text[at]) || 'a' <= text[at]|0x20 && text[at]|0x20 <= 'z') {
-			text = slices.Concat(text[:at-len(stop)], []byte("."), text[at:])
-		}
+		out = append(append(out, '.'), part...)
 	}
+	return out
 }
 
 // ownerOf gives what one owner registers: the domain below a public suffix, or the
