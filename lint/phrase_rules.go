@@ -233,9 +233,35 @@ func (r *reader) report(t *text, id, message string) {
 		if p.message == "" {
 			p.message = message
 		}
-		t.found(p.severity, p.start, p.end, p.message)
+		if id, ok := t.item.admit(p.severity, r.about(&p)); ok {
+			t.item.add(hit{severity: p.severity, message: p.message, excerpt: excerpt(t.s, p.start, p.end)}, id)
+		}
 	}
 }
+
+// about gives the text that makes a passage the same finding: the sentence, or what a
+// marker stands before, up to the end of the paragraph or a closing tag.
+func (r *reader) about(p *passage) string {
+	s := r.text.s
+	if p.rule == ruleMarker {
+		body := s[p.end:max(p.end, min(len(s), p.until))]
+		for _, end := range []string{"</", "&lt;/", "\n\n"} {
+			body, _, _ = strings.Cut(body, end)
+		}
+		return s[p.start:p.end] + body
+	}
+	start, end := p.start, p.end
+	for n := r.from(p.start); n < len(r.tokens) && n > 0 && !r.tokens[n].opens && p.start-int(r.tokens[n-1].start) <= maxSentence; n-- {
+		start = min(start, int(r.tokens[n-1].start))
+	}
+	for n := r.from(p.end); n < len(r.tokens) && !r.tokens[n].opens && int(r.tokens[n].end)-p.end <= maxSentence; n++ {
+		end = max(end, int(r.tokens[n].end))
+	}
+	return s[start:end]
+}
+
+// maxSentence bounds what belongs to a sentence on either side of a passage, in bytes.
+const maxSentence = 300
 
 func overrideRule() (Rule, string) {
 	return Rule{
