@@ -113,8 +113,8 @@ func (r *Report) cleanList(kind surface.Kind, entries []json.RawMessage) surface
 // clean takes the secrets out of one of the server's values. They are looked for in
 // its strings as they read, whatever their spelling; nothing else of it can change.
 func (r *Report) clean(raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return nil
+	if raw == nil || r.secrets.Empty() {
+		return raw
 	}
 	masked := func(s string) string { return r.secrets.Replace(s, surface.Redacted) }
 	v, _, err := rawjson.Parse(raw)

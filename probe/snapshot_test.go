@@ -148,6 +148,12 @@ func TestSnapshotListStates(t *testing.T) {
 			}},
 			want: []surface.Kind{surface.Tool},
 		},
+		"an error beside a result in another letter case": {
+			cfg: tools, on: map[string]fakemcp.Handler{"tools/list": func(x *fakemcp.Exchange) {
+				x.Text(200, "application/json", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"},"Result":{"tools":[%s]}}`, x.ID, fakemcp.Tool("a")))
+			}},
+			want: []surface.Kind{surface.Tool},
+		},
 		"an opening twice": {
 			cfg: tools, on: map[string]fakemcp.Handler{"initialize": func(x *fakemcp.Exchange) {
 				const result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`

@@ -82,6 +82,16 @@ func (r *Redactor) Add(secret string) {
 	r.lower = slices.Compact(r.lower)
 }
 
+// Empty reports whether there is no secret to replace.
+func (r *Redactor) Empty() bool {
+	if r == nil {
+		return true
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.forms) == 0 && r.base.Empty()
+}
+
 // lowerASCII changes no byte offset, which strings.ToLower may.
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {

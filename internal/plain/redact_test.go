@@ -239,8 +239,15 @@ func TestProseIsSortedForTheBinarySearch(t *testing.T) {
 
 func TestRedactorExtend(t *testing.T) {
 	t.Parallel()
-	base := NewRedactor("first-secret")
+	base := NewRedactor()
 	r := base.Extend()
+	if !r.Empty() {
+		t.Error("one without secrets has some")
+	}
+	base.Add("first-secret")
+	if r.Empty() || base.Empty() {
+		t.Error("one with a secret has none")
+	}
 	r.Add("of-its-own")
 	base.Add("added-later")
 	const text = "first-secret of-its-own added-later"

@@ -153,6 +153,10 @@ func (l *lister) page(ctx context.Context, params json.RawMessage) (next string,
 	if err != nil {
 		return "", false, err
 	}
+	if a.disputed || disputed(a.result, l.traits.member, "nextCursor", "resultType") {
+		l.out.Disputed = true
+		noteDisputed(l.s.cfg.Log, l.traits.method)
+	}
 	if a.rpcErr != nil && a.rpcErr.Code == codeMethodNotFound && l.pages == 0 {
 		l.out.Unsupported = true
 		return "", false, nil
@@ -164,10 +168,6 @@ func (l *lister) page(ctx context.Context, params json.RawMessage) (next string,
 	l.pages++
 	if l.s.listed.Add(int64(len(v.Raw()))) > l.s.cfg.Limits.ResponseBytes*listedResponses {
 		return "", false, &Error{Reason: ReasonResponseTooLarge, Text: fmt.Sprintf("the lists of the server are larger than %d bytes in all", l.s.cfg.Limits.ResponseBytes*listedResponses), Seen: true}
-	}
-	if a.disputed || disputed(v, l.traits.member, "nextCursor", "resultType") {
-		l.out.Disputed = true
-		noteDisputed(l.s.cfg.Log, l.traits.method)
 	}
 	if err := l.entries(v.Get(l.traits.member)); err != nil {
 		return "", false, err
