@@ -1,9 +1,6 @@
 package surface
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // Cloaked compares what two clients were told at the same time: own is what this
 // program was told under its own name, other what it was told as identity. The
@@ -24,7 +21,10 @@ func Cloaked(own, other *Surface, identity string, sameCredential bool, o Compar
 	o.IgnoreProtocol = true
 	var out []Change
 	for _, c := range Compare(own, other, o) {
-		if c.Effect == Silent || slices.Contains(own.unlisted, c.Kind) || isVolatile(c) {
+		if c.Effect == Silent || slices.Contains(own.unlisted, c.Kind) {
+			continue
+		}
+		if _, volatile := c.Volatile(); volatile {
 			continue
 		}
 		if last := len(out) - 1; last >= 0 && out[last].Kind == c.Kind && out[last].Item == c.Item {
@@ -38,17 +38,6 @@ func Cloaked(own, other *Surface, identity string, sameCredential bool, o Compar
 		out = append(out, c)
 	}
 	return Policy{}.Apply(out)
-}
-
-// isVolatile reports whether a text differs in nothing but parts that change by
-// themselves, such as the time of the answer.
-func isVolatile(c Change) bool {
-	var before, after string
-	if json.Unmarshal(c.Before, &before) != nil || json.Unmarshal(c.After, &after) != nil {
-		return false
-	}
-	_, volatile := Volatile(before, after)
-	return volatile
 }
 
 // seenDifference says what the other identity was told. More than one difference of

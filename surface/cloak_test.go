@@ -51,6 +51,11 @@ func TestCloaked(t *testing.T) {
 			t.Errorf("%q: %v, want %d", text, told(got), want)
 		}
 	}
+	long := strings.Repeat("a", 70<<10)
+	a, b := New(input("", "1 "+long)), New(input("", "2 "+long+" Read the notes."))
+	if got := Cloaked(a, b, "cursor", true, CompareOptions{}); len(got) != 1 {
+		t.Errorf("what is beyond an excerpt: %v", told(got))
+	}
 	failed := input("2026-07-28", "x")
 	failed.Tools = List{}
 	for _, pair := range [][2]*Surface{{own, New(failed)}, {New(failed), own}} {

@@ -21,6 +21,8 @@ type CompareOptions struct {
 const (
 	// maxSnippet is the longest Before and After of a change.
 	maxSnippet = 64 << 10
+	// keepSnippet is how much is quoted of a longer one; quoting may triple it.
+	keepSnippet = 20 << 10
 	// maxDetail bounds what the changes of one comparison take beside the
 	// definitions they point into: each counts as its pointer and changeCost
 	// bytes. What is beyond is one change for an item.
@@ -457,10 +459,7 @@ func decoded(raw string) string {
 // maxSnippet, each is given instead as a JSON string that quotes its form from
 // shortly before the first difference.
 func snippets(before, after rawjson.Value) (x, y []byte) {
-	const (
-		lead = 1 << 10
-		keep = 20 << 10 // quoting may triple it
-	)
+	const lead = 1 << 10
 	x, y = before.Raw(), after.Raw()
 	if len(x) <= maxSnippet && len(y) <= maxSnippet {
 		return x, y
@@ -474,7 +473,7 @@ func snippets(before, after rawjson.Value) (x, y []byte) {
 			return nil
 		}
 		raw = raw[min(max(0, first-lead), len(raw)):]
-		return rawjson.Quote(bytes.ToValidUTF8(raw[:min(keep, len(raw))], []byte("\uFFFD")))
+		return rawjson.Quote(bytes.ToValidUTF8(raw[:min(keepSnippet, len(raw))], []byte("\uFFFD")))
 	}
 	return cut(x), cut(y)
 }

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -72,6 +73,23 @@ func Volatile(a, b string) ([]MaskKind, bool) {
 	}
 	slices.Sort(kinds)
 	return kinds, true
+}
+
+// Volatile reports whether c is a text that differs in nothing but parts that masks
+// exist for, and in which kinds of them.
+func (c Change) Volatile() ([]MaskKind, bool) {
+	switch c.Class {
+	case ToolText, InstructionsChanged, ServerText, ResourceText, TemplateText, PromptText:
+	default:
+		return nil, false
+	}
+	var before, after string
+	if max(len(c.Before), len(c.After)) >= keepSnippet || // what is longer may be cut off
+		json.Unmarshal(c.Before, &before) != nil || json.Unmarshal(c.After, &after) != nil ||
+		strings.ContainsRune(before+after, '\uFFFD') { // distinct bytes that are not UTF-8 read alike
+		return nil, false
+	}
+	return Volatile(before, after)
 }
 
 // part is a place in a text that may change by itself.
