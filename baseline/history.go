@@ -31,13 +31,16 @@ func (s Sighting) saw(other Sighting) bool {
 	return s.Digest == other.Digest && (s.Login == nil || other.Login == nil || *s.Login == *other.Login)
 }
 
-// sight is what is seen in s.
-func sight(s *surface.Surface) Sighting {
+// sight is what is seen in s, but for the kinds that are left out.
+func sight(s *surface.Surface, without []surface.Kind) Sighting {
 	var out Sighting
 	rest, login := sha256.New(), sha256.New()
 	for _, item := range s.Items() {
 		if item.Kind == surface.Auth {
 			login.Write(item.Digests.Raw[:])
+			continue
+		}
+		if slices.Contains(without, item.Kind) {
 			continue
 		}
 		rest.Write([]byte(item.Kind + "\x00"))
@@ -63,27 +66,32 @@ type History struct {
 
 // See adds a check that saw cur, after one that saw prev, which is nil when that is
 // not known any more. b is the baseline of the server, or nil. The check is left out
-// when cur was not listed to its end: nothing can be said of it. What only a mask
-// covers is no change, nor whether the login was looked at.
+// when an inventory of cur was not listed to its end that b lists: nothing can be
+// said of it. What only a mask covers is no change, nor whether the login was looked
+// at, nor what is in an inventory that b does not list.
 //
 // It says [surface.VolatileText] when the surface changed three times within the
 // last eight checks in nothing but volatile text, [surface.InconsistentListing] when
 // it changed as often between two states, and nothing otherwise. Each is said once,
 // the weaker one not after the other, until eight checks in a row saw the same.
 func (h History) See(prev, cur *surface.Surface, b *Baseline) (next History, say surface.Class) {
-	if len(cur.Unlisted()) > 0 {
+	var masks []surface.Mask
+	var without []surface.Kind
+	if b != nil {
+		masks, without = b.Masks, b.Surface.Unlisted()
+	}
+	partial := func(s *surface.Surface) bool {
+		return slices.ContainsFunc(s.Unlisted(), func(k surface.Kind) bool { return !slices.Contains(without, k) })
+	}
+	if partial(cur) {
 		return h, ""
 	}
-	var masks []surface.Mask
-	if b != nil {
-		masks = b.Masks
-	}
-	s := sight(cur)
+	s := sight(cur, without)
 	if len(h.Seen) == 0 {
 		return h.see(s)
 	}
 	last := h.Seen[len(h.Seen)-1]
-	if prev != nil && len(prev.Unlisted()) == 0 {
+	if prev != nil && !partial(prev) {
 		_, same, volatile := difference(prev, cur, masks)
 		s.Volatile = volatile && !same
 		if same {

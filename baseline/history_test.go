@@ -105,6 +105,31 @@ func TestHistorySees(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, said, c.say)
 		}
 	}
+	// What was approved is the login alone.
+	only := func(issuer string) *surface.Surface {
+		return of(t, `{"surface":1,"unlisted":["tool","resource","resourceTemplate","prompt"],"auth":{"issuer":{"issuer":"`+issuer+`"}}}`)
+	}
+	b := approve(only("https://a.example"))
+	for name, c := range map[string]struct {
+		seen []*surface.Surface
+		say  surface.Class
+	}{
+		"logins alone":      {[]*surface.Surface{only("https://a.example"), only("https://b.example"), only("https://a.example"), only("https://b.example")}, surface.InconsistentListing},
+		"lists at times":    {[]*surface.Surface{partial, one, partial, one, partial, two}, ""},
+		"nothing to report": {[]*surface.Surface{only("https://a.example"), only("https://a.example"), only("https://a.example")}, ""},
+	} {
+		var h History
+		var said surface.Class
+		for i, s := range c.seen {
+			var say surface.Class
+			if h, say = h.See(c.seen[max(0, i-1)], s, b); say != "" {
+				said = say
+			}
+		}
+		if said != c.say || len(h.Seen) != len(c.seen) {
+			t.Errorf("%s: %q of %d checks, want %q", name, said, len(h.Seen), c.say)
+		}
+	}
 	// Nothing is known of the checks before a start but what the history holds.
 	var h History
 	var said surface.Class
