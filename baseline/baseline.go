@@ -56,4 +56,7 @@ type Baseline struct {
 	Accepted []Acceptance
 	// Masks are texts that change by themselves, and in which parts.
 	Masks []surface.Mask
+	// Edited: [ReadLoose] read it, and it does not fit its digests, so that nobody
+	// approved it as it is.
+	Edited bool
 }

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -27,8 +28,8 @@ const maxValues = 4 << 20
 // line ends of Windows aside: YAML has ways to show a reviewer something else than a
 // program reads. Errors say where in the file, and what to do.
 func Read(data []byte) (*Lockfile, error) {
-	l, err := ReadLoose(data)
-	if err != nil {
+	l, edited, err := readLoose(data)
+	if err = cmp.Or(err, edited); err != nil {
 		return nil, err
 	}
 	if line := firstDifference(unixLines(data), l.Encode()); line > 0 {
@@ -53,57 +54,64 @@ func firstDifference(x, y []byte) int {
 }
 
 // ReadLoose is [Read] for a file that is about to be written again: it takes any
-// spelling.
+// spelling, and a baseline that was edited by hand as what it is now, marked so.
 func ReadLoose(data []byte) (*Lockfile, error) {
+	l, _, err := readLoose(data)
+	return l, err
+}
+
+// readLoose also says where the file was edited by hand first, if it was.
+func readLoose(data []byte) (l *Lockfile, edited, err error) {
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("the lockfile is larger than %d MiB", MaxBytes>>20)
+		return nil, nil, fmt.Errorf("the lockfile is larger than %d MiB", MaxBytes>>20)
 	}
 	data = unixLines(data)
 	if values(data) > maxValues {
-		return nil, fmt.Errorf("the lockfile has more than %d values", maxValues)
+		return nil, nil, fmt.Errorf("the lockfile has more than %d values", maxValues)
 	}
 	if err := conflict(data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	root, err := document(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := untouched(root); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := version(root); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	file, err := fields(root, "the lockfile", "version", "baselines")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if file["baselines"] == nil {
-		return nil, at(root, "the lockfile has no baselines: write it with mcpvigil lock")
+		return nil, nil, at(root, "the lockfile has no baselines: write it with mcpvigil lock")
 	}
 	list, err := elements(file["baselines"], "baselines")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	type identity struct {
 		name    string
 		binding Binding
 	}
-	l := &Lockfile{}
+	l = &Lockfile{}
 	seen := map[identity]bool{}
 	for _, n := range list {
-		b, err := readBaseline(n)
+		b, byHand, err := readBaseline(n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		edited = cmp.Or(edited, byHand)
 		if seen[identity{b.Name, b.Binding}] {
-			return nil, at(n, "a second baseline of %s for the same endpoint, credential, client and revision: remove one of them", quote(b.Name))
+			return nil, nil, at(n, "a second baseline of %s for the same endpoint, credential, client and revision: remove one of them", quote(b.Name))
 		}
 		seen[identity{b.Name, b.Binding}] = true
 		l.Baselines = append(l.Baselines, b)
 	}
-	return l, nil
+	return l, edited, nil
 }
 
 // values is not less than the number of values in data, a key with its value
@@ -170,7 +178,8 @@ func need(n *yaml.Node, m map[string]*yaml.Node, what string, keys ...string) er
 	return nil
 }
 
-func readBaseline(n *yaml.Node) (*Baseline, error) {
+// readBaseline also says where the baseline was edited by hand first, if it was.
+func readBaseline(n *yaml.Node) (b *Baseline, edited, err error) {
 	const what = "a baseline"
 	known := []string{"name", "endpoint", "credential", "client", "protocol", "ruleset", "digest", "masks", "accepted", "unlisted"}
 	for _, p := range parts() {
@@ -178,33 +187,34 @@ func readBaseline(n *yaml.Node) (*Baseline, error) {
 	}
 	m, err := fields(n, what, known...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := need(n, m, what, "name", "endpoint", "ruleset", "digest"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	b := &Baseline{}
+	b = &Baseline{}
 	if err := take(m, slot{"name", &b.Name}, slot{"endpoint", &b.Binding.Endpoint}, slot{"credential", &b.Binding.Credential},
 		slot{"client", &b.Binding.Client}, slot{"protocol", &b.Binding.Protocol}, slot{"ruleset", &b.Ruleset}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if b.Masks, err = readMasks(m["masks"]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if b.Accepted, err = readAccepted(m["accepted"]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	digest, err := readDigest(m["digest"])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if b.Surface, err = readSurface(n, m); err != nil {
-		return nil, err
+	if b.Surface, edited, err = readSurface(n, m); err != nil {
+		return nil, nil, err
 	}
-	if b.Surface.Digest() != digest {
-		return nil, at(m["digest"], "the baseline of %s was edited by hand: its digest is not that of its items; approve what the server says now with mcpvigil lock", quote(b.Name))
+	if edited == nil && b.Surface.Digest() != digest {
+		edited = at(m["digest"], "the baseline of %s was edited by hand: its digest is not that of its items; approve what the server says now with mcpvigil lock", quote(b.Name))
 	}
-	return b, nil
+	b.Edited = edited != nil
+	return b, edited, nil
 }
 
 func readDigest(n *yaml.Node) (surface.Digest, error) {
@@ -301,7 +311,7 @@ type entry struct {
 }
 
 // readSurface reads the items of a baseline and holds each against its digest.
-func readSurface(n *yaml.Node, m map[string]*yaml.Node) (*surface.Surface, error) {
+func readSurface(n *yaml.Node, m map[string]*yaml.Node) (s *surface.Surface, edited, err error) {
 	var entries []entry
 	for _, p := range parts() {
 		if m[p.key] == nil {
@@ -311,26 +321,26 @@ func readSurface(n *yaml.Node, m map[string]*yaml.Node) (*surface.Surface, error
 		if p.list || m[p.key].Kind == yaml.SequenceNode {
 			var err error
 			if nodes, err = elements(m[p.key], p.key); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		for _, node := range nodes {
 			e, err := readEntry(p, node)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			entries = append(entries, e)
 		}
 	}
 	unlisted, err := readUnlisted(m["unlisted"])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, err := surface.Read(saved(entries, unlisted))
+	s, err = surface.Read(saved(entries, unlisted))
 	if err != nil {
-		return nil, at(n, "%v", err)
+		return nil, nil, at(n, "%v", err)
 	}
-	return s, agree(s, entries)
+	return s, agree(s, entries), nil
 }
 
 func readUnlisted(n *yaml.Node) ([]surface.Kind, error) {
