@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -31,6 +33,8 @@ type Verification struct {
 	First bool
 	// Remarks are lines of ours about what was done.
 	Remarks []string
+	// Identities are the other clients that the server was listed as.
+	Identities []Identity
 	// Next is the next thing to do, or empty.
 	Next string
 	// Below is how many lines are written below all this, which has to fit on a
@@ -39,6 +43,10 @@ type Verification struct {
 	// File is the file that has, or is to have, what was compared with, for
 	// programs that show results beside it. Empty: there is none.
 	File string
+	// Timestamp is when the surface was listed, and TotalMs how long that took. Zero:
+	// it was not.
+	Timestamp time.Time
+	TotalMs   probe.Millis
 	// Line returns the line of File that an item is on, counted from 1. Nil: nobody
 	// knows.
 	Line func(kind surface.Kind, item string) int
@@ -60,11 +68,11 @@ func (v *Verification) word() string {
 	return string(v.Result.Status)
 }
 
-// Drift writes verifications under the name of a command. Silent changes and
-// findings are left out unless o is verbose. JSON is, for one of them,
+// Drift writes verifications under the name of a command. Silent changes are
+// left out unless o is verbose. JSON is, for one of them,
 //
 //	{"status", "target", "source", "before", "reason", "message", "hint",
-//	 "changes", "findings", "unlisted", "digest", "approved"}
+//	 "changes", "findings", "unlisted", "identities", "digest", "approved"}
 //
 // where changes and findings are always there and the rest only if there is
 // something to say, and for several {"version":1,"results":[...]}.
@@ -106,7 +114,7 @@ func audible(verifications []*Verification, all bool) []*Verification {
 		}
 		c.Result.Findings = []baseline.Verdict{}
 		for _, finding := range v.Result.Findings {
-			if all || finding.Effect != surface.Silent {
+			if all || finding.Effect != surface.Silent || finding.Accepted != nil {
 				c.Result.Findings = append(c.Result.Findings, finding)
 			}
 		}
@@ -127,8 +135,10 @@ type driftDocument struct {
 	Changes  []surface.Change   `json:"changes"`
 	Findings []baseline.Verdict `json:"findings"`
 	Unlisted []surface.Kind     `json:"unlisted,omitempty"`
-	Digest   string             `json:"digest,omitempty"`
-	Approved string             `json:"approved,omitempty"`
+	// Identities are those of --as.
+	Identities []Identity `json:"identities,omitempty"`
+	Digest     string     `json:"digest,omitempty"`
+	Approved   string     `json:"approved,omitempty"`
 }
 
 func driftJSON(verifications []*Verification) ([]byte, error) {
@@ -137,7 +147,7 @@ func driftJSON(verifications []*Verification) ([]byte, error) {
 		r := &v.Result
 		d := driftDocument{
 			Status: r.Status, Target: v.Target, Before: v.Before, Reason: v.Reason, Message: v.Message, Hint: v.Hint,
-			Changes: r.Changes, Findings: r.Findings, Unlisted: r.Unlisted, Digest: digest(r.Digest), Approved: digest(r.Approved),
+			Changes: r.Changes, Findings: r.Findings, Unlisted: r.Unlisted, Identities: v.Identities, Digest: digest(r.Digest), Approved: digest(r.Approved),
 		}
 		if v.Target == nil {
 			d.Source = v.Source
@@ -158,91 +168,6 @@ func digest(d surface.Digest) string {
 		return ""
 	}
 	return d.String()
-}
-
-// row is one class of changes as people read it: the same effect on some items,
-// under whatever pointers.
-type row struct {
-	class    surface.Class
-	effect   surface.Effect
-	kind     surface.Kind
-	identity string
-	items    []string // safe to show, in order, each once
-	details  []*detail
-
-	seen   map[string]bool    // items, as they are
-	places map[string]*detail // by pointer and text
-}
-
-// detail is the same change at the same place.
-type detail struct {
-	pointer, text string // safe to show
-	items         []string
-	changes       []surface.Change
-}
-
-// rows puts changes together, in the order of the classes; unless flat is set,
-// what fails first.
-func rows(changes []surface.Change, flat bool) []*row {
-	var out []*row
-	type key struct {
-		class    surface.Class
-		effect   surface.Effect
-		identity string
-	}
-	known := map[key]*row{}
-	for _, g := range surface.Group(changes) {
-		for _, c := range g.Changes {
-			k := key{c.Class, c.Effect, c.Identity}
-			r := known[k]
-			if r == nil {
-				r = &row{class: c.Class, effect: c.Effect, kind: c.Kind, identity: name(c.Identity), seen: map[string]bool{}, places: map[string]*detail{}}
-				known[k] = r
-				out = append(out, r)
-			}
-			r.add(c)
-		}
-	}
-	order := map[surface.Class]int{}
-	for i, c := range surface.Classes() {
-		order[c.Class] = i
-	}
-	slices.SortStableFunc(out, func(a, b *row) int {
-		if !flat && a.effect != b.effect {
-			return rank(a.effect) - rank(b.effect)
-		}
-		return order[a.class] - order[b.class]
-	})
-	for _, r := range out {
-		slices.SortStableFunc(r.details, func(a, b *detail) int { return len(b.items) - len(a.items) })
-	}
-	return out
-}
-
-func (r *row) add(c surface.Change) {
-	item := name(c.Item)
-	if c.Renamed != "" {
-		other := " (now " + name(c.Renamed) + ")"
-		if c.After != nil && c.Before == nil {
-			other = " (was " + name(c.Renamed) + ")"
-		}
-		item += other
-	}
-	if c.Item != "" && !r.seen[c.Item] {
-		r.seen[c.Item] = true
-		r.items = append(r.items, item)
-	}
-	pointer, text := line(c.Pointer), line(c.Detail)
-	d := r.places[pointer+"\n"+text]
-	if d == nil {
-		d = &detail{pointer: pointer, text: text}
-		r.places[pointer+"\n"+text] = d
-		r.details = append(r.details, d)
-	}
-	d.changes = append(d.changes, c)
-	if c.Item != "" {
-		d.items = append(d.items, item)
-	}
 }
 
 // rank orders effects from the strongest.
@@ -298,3 +223,30 @@ func (v *Verification) Because(r *probe.Report) {
 	c := causeOf(r)
 	v.Reason, v.Message, v.Hint = string(c.Reason), c.String(), c.Hint
 }
+
+// maxMask is the longest mask that is proposed to be typed.
+const maxMask = 300
+
+// rules are sentences about all changes of a kind: which mask would let a text pass,
+// unless a remark says so, and what the specification says about telling clients
+// different things.
+func (v *Verification) rules() []string {
+	var out []string
+	for _, c := range v.Result.Changes {
+		if c.Mask == nil || len(out) == maxMasks {
+			continue
+		}
+		flag := baseline.FormatMask(*c.Mask)
+		said := func(s string) bool { return strings.Contains(s, flag) }
+		if len(flag) <= maxMask && !slices.ContainsFunc(v.Remarks, said) && !slices.ContainsFunc(out, said) {
+			out = append(out, place(c.Kind, c.Item, c.Pointer)+": if that is meant: mcpvigil lock --mask "+flag)
+		}
+	}
+	if slices.ContainsFunc(v.Result.Changes, func(c surface.Change) bool { return c.Class == surface.CloakedSurface }) {
+		out = append(out, `The specification forbids that since its revision of 2026-07-28: the set of tools "MUST NOT vary per-connection or as a side effect of other requests on the connection".`)
+	}
+	return out
+}
+
+// maxMasks bounds how many masks are proposed.
+const maxMasks = 3

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +14,8 @@ import (
 const (
 	screenLines   = 24
 	screenColumns = 80
-	fewest        = 6 // lines of changes that are shown, however many findings
+	fewest        = 4 // lines of changes that are shown, however many findings
+	fewestFound   = 8 // lines of findings likewise
 )
 
 // driftPage writes verifications for people: status, what changed by class, what
@@ -54,18 +54,26 @@ func (p *page) verification(v *Verification, start int) {
 		p.printf("\n")
 		p.driftCause(v)
 	}
-	below := &page{o: p.o}
-	if findings, hidden := p.shownFindings(r.Findings); len(findings) > 0 {
-		below.section("Findings:")
-		below.findings(findings, hidden, p.o.Verbose)
+	tail := &page{o: p.o}
+	tail.driftSummary(v)
+	used := lines(p.String()[start:]) + lines(tail.String()) + v.Below + 1 // the blank one at the end
+	findings, hidden := p.shownFindings(r.Findings)
+	body := &page{o: p.o}
+	if len(findings)+hidden > 0 && (len(findings) > 0 || p.o.Verbose) {
+		body.section("Findings:")
+		body.findings(findings, hidden, max(fewestFound, screenLines-used-fewest-3))
+		used += lines(body.String())
 	}
-	below.driftSummary(v)
 	if len(r.Changes) > 0 {
 		p.printf("\n")
-		used := lines(p.String()[start:]) + lines(below.String()) + v.Below + 1 // the blank one at the end
-		p.changes(rows(r.Changes, v.First), v.First, max(fewest, screenLines-used))
+		room := max(fewest, screenLines-used-1)
+		if v.First && !p.o.Verbose {
+			p.introduction(v, room)
+		} else {
+			p.changes(pointers(r.Changes), room)
+		}
 	}
-	p.printf("%s", below)
+	p.printf("%s%s", body, tail)
 }
 
 // sgr is what [page.colour] puts around text.
@@ -113,9 +121,9 @@ func (p *page) driftCause(v *Verification) {
 	if v.Reason != "" {
 		reason = name(v.Reason) + ": "
 	}
-	p.printf("  %s%s\n", reason, line(v.Message))
+	p.say("", reason+line(v.Message))
 	if v.Hint != "" {
-		p.printf("  hint: %s\n", line(v.Hint))
+		p.say("hint: ", line(v.Hint))
 	}
 }
 
@@ -212,38 +220,68 @@ func runeWidth(r rune) int {
 func (p *page) driftSummary(v *Verification) {
 	r := &v.Result
 	if !v.down() {
-		changes, findings := fails(r)
-		all := counted(len(r.Changes), "change", changes)
-		if v.First {
-			all = plural(len(r.Changes), "addition")
-		}
-		p.printf("\n  Summary: %s, %s", all, counted(len(r.Findings), "finding", findings))
+		text := "Summary: " + v.counts()
 		if len(r.Unlisted) > 0 {
 			var kinds []string
 			for _, k := range r.Unlisted {
 				kinds = append(kinds, kindNoun(k)+"s")
 			}
-			p.printf("; not listed to the end, and not compared: %s", strings.Join(kinds, ", "))
+			text += "; not listed to the end, and not compared: " + strings.Join(kinds, ", ")
+		}
+		if len(r.Changes) > 0 && !v.First && !p.o.Verbose && !strings.Contains(v.Next, "--verbose") {
+			text += "; --verbose shows every text"
 		}
 		p.printf("\n")
+		p.say("", text)
 	} else if v.Next != "" || len(v.Remarks) > 0 {
 		p.printf("\n")
 	}
 	for _, remark := range v.Remarks {
-		p.printf("  %s\n", line(remark))
+		p.say("", line(remark))
+	}
+	for _, rule := range v.rules() {
+		p.say("", rule)
 	}
 	if v.Next != "" {
-		p.printf("  Next: %s\n", line(v.Next))
+		p.say("Next: ", line(v.Next))
 	}
+}
+
+// counts says how many changes and findings there are, and how many of them fail.
+func (v *Verification) counts() string {
+	r := &v.Result
+	changes, findings := fails(r)
+	text := counted(len(r.Changes), "change", changes)
+	if v.First {
+		text = plural(len(r.Changes), "addition")
+	}
+	n := accepted(r)
+	text += ", " + counted(len(r.Findings)-n, "finding", findings)
+	if n > 0 {
+		text += fmt.Sprintf(", %d accepted", n)
+	}
+	return text
+}
+
+// accepted counts the findings that a person accepted.
+func accepted(r *baseline.Result) int {
+	n := 0
+	for i := range r.Findings {
+		if r.Findings[i].Accepted != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // counted is such as "3 changes (2 fail)".
 func counted(n int, what string, fail int) string {
 	s := plural(n, what)
-	if n == 0 {
-		s = "no " + what + "s"
-	}
 	switch {
+	case n == 0:
+		s = "no " + what + "s"
+	case n == 1 && fail == 1:
+		s += ", which fails"
 	case fail == 1:
 		s += " (1 fails)"
 	case fail > 1:
@@ -264,51 +302,4 @@ func (p *page) driftTally(verifications []*Verification) {
 		}
 	}
 	p.printf("\n  %d targets: %s\n", len(verifications), strings.Join(parts, ", "))
-}
-
-// shownFindings are those a person should look at now, the failing ones first,
-// and how many others there are.
-func (p *page) shownFindings(all []baseline.Verdict) (shown []baseline.Verdict, hidden int) {
-	for _, f := range all {
-		if p.o.Verbose || f.New || f.Effect == surface.Fail {
-			shown = append(shown, f)
-		}
-	}
-	slices.SortStableFunc(shown, func(a, b baseline.Verdict) int { return rank(a.Effect) - rank(b.Effect) })
-	if !p.o.Verbose {
-		shown = shown[:min(len(shown), maxFindings)]
-	}
-	return shown, len(all) - len(shown)
-}
-
-// maxFindings bounds what is shown without being asked for everything.
-const maxFindings = 20
-
-// findings writes a line a finding; below what fails, and all if whole is set, why
-// and what it is about.
-func (p *page) findings(findings []baseline.Verdict, hidden int, whole bool) {
-	rules := 0
-	for i := range findings {
-		rules = max(rules, len(findings[i].Rule))
-	}
-	for i := range findings {
-		f := &findings[i]
-		p.printf("  %s %s  %s  %s\n", p.effect(f.Effect), pad(string(f.Severity), 5), pad(f.Rule, rules),
-			cut(place(f.Kind, f.Item, f.Pointer), max(20, screenColumns-effectColumns-rules-12)))
-		if f.Effect != surface.Fail && !whole {
-			continue
-		}
-		p.printf("        %s\n        | %s\n", line(f.Message), line(f.Excerpt))
-		id := "id " + f.ID
-		if f.Accepted != nil {
-			id += ", accepted: " + line(f.Accepted.Reason)
-		}
-		if p.o.Verbose && len(f.Techniques) > 0 {
-			id += ", " + strings.Join(f.Techniques, ", ")
-		}
-		p.printf("        %s\n", id)
-	}
-	if hidden > 0 {
-		p.printf("  and %d more; --verbose shows everything\n", hidden)
-	}
 }

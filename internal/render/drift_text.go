@@ -3,12 +3,41 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
+
+// everyChange writes all changes with all that was there before and is there now.
+func (p *page) everyChange(rows []*row) {
+	columns := 0
+	for _, r := range rows {
+		columns = max(columns, len(r.class))
+	}
+	for _, r := range rows {
+		before := ""
+		if r.identity != "" {
+			before = "as " + r.identity + ": "
+		}
+		if len(r.items) > 0 {
+			before += plural(len(r.items), kindNoun(r.kind)) + ": " + strings.Join(r.items, ", ")
+		} else {
+			before += kindNoun(r.kind)
+		}
+		indent := strings.Repeat(" ", effectColumns+columns+5)
+		for i, l := range wrap(before, screenColumns-len(indent)) {
+			head := indent
+			if i == 0 {
+				head = fmt.Sprintf("  %s %s  ", p.effect(r.effect), pad(string(r.class), columns))
+			}
+			p.printf("%s%s\n", head, l)
+		}
+		p.differences(r)
+	}
+}
 
 // differences writes under a row what was there before and is there now.
 func (p *page) differences(r *row) {
@@ -20,11 +49,9 @@ func (p *page) differences(r *row) {
 				at = d.pointer + ": " + at
 			}
 			if names := itemNames(same); len(names) > 0 && len(names) < len(r.items) {
-				at += " (" + some(names, 4*screenColumns) + ")"
+				at += " (" + strings.Join(names, ", ") + ")"
 			}
-			if !r.told() {
-				p.printf("        %s\n", at)
-			}
+			p.bullet("        ", "        ", at)
 			for _, l := range unified(c.Before, c.After) {
 				code := dim
 				switch l[0] {
@@ -33,15 +60,30 @@ func (p *page) differences(r *row) {
 				case '+':
 					code = green
 				}
-				p.printf("          %s\n", p.colour(code, l))
+				for _, part := range wrapMarked(l, screenColumns-10) {
+					p.printf("          %s\n", p.colour(code, part))
+				}
 			}
 		}
 	}
 }
 
+// wrapMarked wraps a line of a difference. What follows keeps its mark and is indented
+// like it.
+func wrapMarked(l string, columns int) []string {
+	mark, text := l[:2], l[2:]
+	bare := strings.TrimLeft(text, " ")
+	indent := text[:min(len(text)-len(bare), columns/2)]
+	out := wrap(bare, columns-2-len(indent))
+	for i := range out {
+		out[i] = mark + indent + out[i]
+	}
+	return out
+}
+
 // sameEdits puts changes together that replace the same by the same.
-func sameEdits(changes []surface.Change) [][]surface.Change {
-	var out [][]surface.Change
+func sameEdits(changes []*surface.Change) [][]*surface.Change {
+	var out [][]*surface.Change
 	known := map[string]int{}
 	for _, c := range changes {
 		key := string(c.Before) + "\n" + string(c.After)
@@ -56,7 +98,7 @@ func sameEdits(changes []surface.Change) [][]surface.Change {
 	return out
 }
 
-func itemNames(changes []surface.Change) []string {
+func itemNames(changes []*surface.Change) []string {
 	var out []string
 	for _, c := range changes {
 		if c.Item != "" {
@@ -68,21 +110,27 @@ func itemNames(changes []surface.Change) []string {
 
 // Bounds of a difference of two texts.
 const (
-	maxPieces  = 2000    // of a text that is compared piece by piece
-	maxPiece   = 2 << 10 // runes shown of a piece
-	maxBlanks  = 8       // of those at its end
-	contextRun = 2       // pieces, blanks among them, shown around a difference
+	maxPieces  = 2000 // of a text that is compared piece by piece
+	maxBlanks  = 8    // that are spelled out where there is nothing else
+	contextRun = 2    // pieces, blanks among them, shown around a difference
 )
 
-// unified compares two values in canonical JSON, strings sentence by sentence
-// and anything else as a whole. Each line begins with "- ", "+ " or "  " and is
-// safe to show. Either value may be nil.
+// unified compares two values in canonical JSON, strings sentence by sentence and
+// anything else member by member. Each line begins with "- ", "+ " or "  " and is
+// safe to show; nothing but what is equal is left out. Either value may be nil.
 func unified(before, after json.RawMessage) []string {
 	edits := compare(piecesOf(before), piecesOf(after))
 	blank := func(i int) bool { return strings.Trim(edits[i].text, " \n") == "" }
 	changed := func(i int) bool { return i >= 0 && i < len(edits) && edits[i].mark != ' ' }
 	telling := func(i int) bool { return changed(i) && !blank(i) }
 	var out []string
+	skipped := 0
+	tell := func() {
+		if skipped > 0 {
+			out = append(out, fmt.Sprintf("  [%d unchanged]", skipped))
+		}
+		skipped = 0
+	}
 	for i, e := range edits {
 		near := false
 		for j := i - contextRun; j <= i+contextRun; j++ {
@@ -92,34 +140,44 @@ func unified(before, after json.RawMessage) []string {
 		case blank(i) && (!changed(i) || telling(i-1) || telling(i+1)):
 			// What it separates tells the story.
 		case near:
+			tell()
 			out = append(out, string(e.mark)+" "+shownPiece(e.text))
-		case len(out) == 0 || out[len(out)-1] != "  …":
-			out = append(out, "  …")
+		default:
+			skipped++
 		}
 	}
+	tell()
 	return out
 }
 
 // shownPiece makes a piece fit to be shown, also blanks at its end.
 func shownPiece(s string) string {
 	bare := strings.TrimRight(s, " ")
-	blanks := strings.Repeat(`\u{0020}`, min(len(s)-len(bare), maxBlanks))
-	if len(s)-len(bare) > maxBlanks {
-		blanks += "…"
+	if strings.Trim(s, " \n") == "" && len(s) > maxBlanks {
+		return runs(shown(s, math.MaxInt))
 	}
-	return plain.Line(bare, maxPiece) + blanks
+	blanks := len(s) - len(bare)
+	if blanks > maxBlanks {
+		return shown(bare, math.MaxInt) + fmt.Sprintf("[%d blanks]", blanks)
+	}
+	return shown(bare, math.MaxInt) + strings.Repeat(`\u{0020}`, blanks)
 }
 
-// piecesOf takes a text apart where a person would expect a new line: at line
-// ends and after sentences. Joined, the pieces are the text.
+// piecesOf takes a value apart where a person would expect a new line: a text at
+// line ends and after sentences, so that the pieces joined are the text; anything
+// else with a member a line.
 func piecesOf(value json.RawMessage) []string {
 	if value == nil {
 		return nil
 	}
-	var s string
-	if value[0] != '"' || json.Unmarshal(value, &s) != nil || bytes.ContainsRune(value, '\ufffd') || strings.ContainsRune(s, '\ufffd') {
+	s := textOf(value)
+	if s == string(value) {
 		// No text, or one that decoding would make another.
-		return []string{string(plain.JSON(value))}
+		var b bytes.Buffer
+		if json.Indent(&b, value, "", "  ") != nil {
+			return []string{s}
+		}
+		return strings.Split(b.String(), "\n")
 	}
 	var out []string
 	for s != "" {

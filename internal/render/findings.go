@@ -36,7 +36,8 @@ func Lint(w io.Writer, format Format, sources []*Verification, o Options) error 
 func lintJSON(sources []*Verification) ([]byte, error) {
 	type found struct {
 		lint.Finding
-		Source string `json:"source"`
+		Source   string               `json:"source"`
+		Accepted *baseline.Acceptance `json:"accepted,omitempty"`
 	}
 	type failure struct {
 		Source  string          `json:"source"`
@@ -52,7 +53,7 @@ func lintJSON(sources []*Verification) ([]byte, error) {
 	}{Findings: []found{}, Ruleset: lint.Ruleset}
 	for _, s := range sources {
 		for i := range s.Result.Findings {
-			out.Findings = append(out.Findings, found{s.Result.Findings[i].Finding, s.Source})
+			out.Findings = append(out.Findings, found{s.Result.Findings[i].Finding, s.Source, s.Result.Findings[i].Accepted})
 		}
 		if s.down() {
 			out.Failures = append(out.Failures, failure{s.Source, s.Result.Status, s.Reason, s.Message, s.Hint})
@@ -79,20 +80,26 @@ func lintPage(sources []*Verification, o Options) []byte {
 		}
 		if findings, hidden := p.shownFindings(v.Result.Findings); len(findings) > 0 {
 			p.printf("\n")
-			p.findings(findings, hidden, true)
+			p.findings(findings, hidden, screenLines*maxFound)
 		}
 	}
-	blocks, notes := 0, 0
+	blocks, notes, known := 0, 0, 0
 	for _, v := range sources {
 		_, fail := fails(&v.Result)
 		blocks += fail
-		notes += len(v.Result.Findings) - fail
+		notes += len(v.Result.Findings) - fail - accepted(&v.Result)
+		known += accepted(&v.Result)
 	}
-	p.printf("\n  Summary: %s, %s", plural(blocks, "block"), plural(notes, "note"))
+	text := fmt.Sprintf("Summary: %s, %s", plural(blocks, "block"), plural(notes, "note"))
+	if known > 0 {
+		text += fmt.Sprintf(", %d accepted", known)
+	}
 	if len(sources) > 1 {
-		p.printf(" in %d surfaces, of which %d have nothing", len(sources), clean)
+		text += fmt.Sprintf(" in %d surfaces, %d of them without any", len(sources), clean)
 	}
-	p.printf(" (rules %s)\n\n", lint.Ruleset)
+	p.printf("\n")
+	p.say("", fmt.Sprintf("%s (rule set %s)", text, lint.Ruleset))
+	p.printf("\n")
 	return []byte(p.String())
 }
 

@@ -22,7 +22,7 @@ type (
 		Failures int          `xml:"failures,attr"`
 		Errors   int          `xml:"errors,attr"`
 		Skipped  int          `xml:"skipped,attr"`
-		Time     string       `xml:"time,attr"`
+		Time     string       `xml:"time,attr,omitempty"`
 		Suites   []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
@@ -31,8 +31,8 @@ type (
 		Failures   int             `xml:"failures,attr"`
 		Errors     int             `xml:"errors,attr"`
 		Skipped    int             `xml:"skipped,attr"`
-		Time       string          `xml:"time,attr"`
-		Timestamp  string          `xml:"timestamp,attr"`
+		Time       string          `xml:"time,attr,omitempty"`
+		Timestamp  string          `xml:"timestamp,attr,omitempty"`
 		Properties []junitProperty `xml:"properties>property"`
 		Cases      []junitCase     `xml:"testcase"`
 		Output     string          `xml:"system-out,omitempty"`
@@ -44,7 +44,7 @@ type (
 	junitCase struct {
 		Name      string        `xml:"name,attr"`
 		ClassName string        `xml:"classname,attr"`
-		Time      string        `xml:"time,attr"`
+		Time      string        `xml:"time,attr,omitempty"`
 		Failure   *junitProblem `xml:"failure,omitempty"`
 		Error     *junitProblem `xml:"error,omitempty"`
 		Skipped   *junitSkip    `xml:"skipped,omitempty"`

@@ -2,16 +2,19 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // Bounds of a comment on a pull request, of which hosts take 65,536 characters.
 const (
-	maxMarkdown     = 60_000 // bytes
-	maxMarkdownCell = 300    // runes
+	maxMarkdown     = 60_000  // bytes
+	maxSummary      = 900_000 // likewise, where all is asked for: of a job's summary, of which hosts take 1 MiB
+	maxMarkdownCell = 300     // runes
 )
 
 // markdown writes verifications for a comment on a pull request. Whatever a
@@ -32,7 +35,7 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 	fmt.Fprintf(&b, "### mcpvigil %s: %s\n", command, word)
 	for i, v := range verifications {
 		part := markdownOf(v, o)
-		if b.Len()+len(part) > maxMarkdown {
+		if b.Len()+len(part) > markdownLimit(o) {
 			fmt.Fprintf(&b, "\n%d more are left out, since this would be too long for a comment.\n", len(verifications)-i)
 			break
 		}
@@ -44,6 +47,7 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 func markdownOf(v *Verification, o Options) string {
 	var b strings.Builder
 	r := &v.Result
+	limit := markdownLimit(o)
 	fmt.Fprintf(&b, "\n**%s** %s", v.word(), code(v.label()))
 	if v.Target != nil && v.Target.Name != "" && v.Target.Name != v.Target.Endpoint {
 		fmt.Fprintf(&b, ", %s", code(v.Target.Endpoint))
@@ -61,10 +65,10 @@ func markdownOf(v *Verification, o Options) string {
 	left := 0
 	if len(r.Changes) > 0 {
 		b.WriteString("\n| effect | class | what | where |\n|---|---|---|---|\n")
-		for _, row := range rows(r.Changes, false) {
+		for _, row := range rows(pointers(r.Changes)) {
 			for _, d := range row.details {
-				text := markdownChange(row, d, o.Verbose)
-				if b.Len()+len(text) > maxMarkdown/2 {
+				text := markdownChange(row, d)
+				if b.Len()+len(text) > limit/4 {
 					left++
 					continue
 				}
@@ -76,9 +80,13 @@ func markdownOf(v *Verification, o Options) string {
 		b.WriteString("\n| effect | severity | rule | where | excerpt | id |\n|---|---|---|---|---|---|\n")
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			text := fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", f.Effect, f.Severity, code(f.Rule),
-				code(place(f.Kind, f.Item, f.Pointer)), code(f.Excerpt), code(f.ID))
-			if b.Len()+len(text) > maxMarkdown*9/10 {
+			effect, excerpt := string(f.Effect), code(runs(line(f.Excerpt)))
+			if f.Accepted != nil {
+				effect, excerpt = "accepted", code(f.Accepted.Reason)
+			}
+			text := fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", effect, f.Severity, code(f.Rule),
+				code(place(f.Kind, f.Item, f.Pointer)), excerpt, code(shortID(f.ID)))
+			if b.Len()+len(text) > limit/2 {
 				left++
 				continue
 			}
@@ -88,15 +96,26 @@ func markdownOf(v *Verification, o Options) string {
 	if left > 0 {
 		fmt.Fprintf(&b, "\n%d more are left out, since this would be too long for a comment.\n", left)
 	}
+	b.WriteString(markdownTexts(r.Changes, limit*9/10-b.Len(), o.Verbose))
+	for _, remark := range append(slices.Clone(v.Remarks), v.rules()...) {
+		fmt.Fprintf(&b, "\n%s\n", words(remark))
+	}
 	if v.Next != "" {
 		fmt.Fprintf(&b, "\nNext: %s\n", words(v.Next))
 	}
 	return b.String()
 }
 
-// markdownChange is a row of the table, and where all is asked for, what was
-// there before and is there now.
-func markdownChange(r *row, d *detail, all bool) string {
+// markdownLimit is how long the whole may become, in bytes.
+func markdownLimit(o Options) int {
+	if o.Verbose {
+		return maxSummary
+	}
+	return maxMarkdown
+}
+
+// markdownChange is a row of the table.
+func markdownChange(r *row, d *detail) string {
 	where := code(d.pointer)
 	if len(d.items) > 0 {
 		where = strings.TrimSuffix(fmt.Sprintf("%s: %s %s", plural(len(d.items), kindNoun(r.kind)), code(some(d.items, 120)), where), " ")
@@ -105,17 +124,63 @@ func markdownChange(r *row, d *detail, all bool) string {
 	if r.identity != "" {
 		text += ", as " + r.identity
 	}
-	effect := string(r.effect)
-	if !all {
-		return fmt.Sprintf("| %s | %s | %s | %s |\n", effect, code(string(r.class)), words(text), where)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", string(r.effect), code(string(r.class)), words(text), where)
+}
+
+// markdownTexts shows what texts said and say now, or all that changed, in at most
+// limit bytes. It is folded away until it is asked for.
+func markdownTexts(changes []surface.Change, limit int, all bool) string {
+	const head, foot = "\n<details>\n<summary>What was said, and what is said now</summary>\n", "\n</details>\n"
+	const more = "\nand 00000 more; --verbose has them\n"
+	var b strings.Builder
+	left := 0
+	for _, t := range editsToShow(changes, all) {
+		text := "\n" + code(placeOf(t)) + "\n\n" + fenced(unified(t[0].Before, t[0].After))
+		if len(head)+b.Len()+len(text)+len(more)+len(foot) > limit {
+			left++
+			continue
+		}
+		b.WriteString(text)
 	}
-	var edits []string
-	for _, same := range sameEdits(d.changes) {
-		for _, l := range unified(same[0].Before, same[0].After) {
-			edits = append(edits, code(l))
+	if b.Len() == 0 {
+		return ""
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nand %d more; --verbose has them\n", left)
+	}
+	return head + b.String() + foot
+}
+
+// editsToShow are changes that replace the same by the same: those of texts that a
+// model reads, or all.
+func editsToShow(changes []surface.Change, all bool) [][]*surface.Change {
+	var out [][]*surface.Change
+	if !all {
+		for _, t := range spokenChanges(pointers(changes)) {
+			out = append(out, t.changes)
+		}
+		return out
+	}
+	for _, r := range rows(pointers(changes)) {
+		for _, d := range r.details {
+			for _, same := range sameEdits(d.changes) {
+				if same[0].Before != nil || same[0].After != nil {
+					out = append(out, same)
+				}
+			}
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", effect, code(string(r.class)), strings.Join(append([]string{words(text)}, edits...), "<br>"), where)
+	return out
+}
+
+// fenced is a block of code that nothing in lines ends.
+func fenced(lines []string) string {
+	text := strings.Join(lines, "\n")
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "diff\n" + text + "\n" + fence + "\n"
 }
 
 // words is a sentence of ours, and a code span where anything in it could be more

@@ -3,8 +3,10 @@ package render
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
@@ -40,8 +42,14 @@ type (
 		ID                   string       `json:"id"`
 		Name                 string       `json:"name"`
 		ShortDescription     sarifMessage `json:"shortDescription"`
+		Help                 sarifHelp    `json:"help"`
+		HelpURI              string       `json:"helpUri"`
 		DefaultConfiguration sarifConfig  `json:"defaultConfiguration"`
 		Properties           *sarifTags   `json:"properties,omitempty"`
+	}
+	sarifHelp struct {
+		Text     string `json:"text"`
+		Markdown string `json:"markdown"`
 	}
 	sarifConfig struct {
 		Level string `json:"level"`
@@ -118,11 +126,15 @@ func sarif(verifications []*Verification, o Options) ([]byte, error) {
 				bracketed(string(v.Result.Status) + ", " + strings.TrimPrefix(name(v.Reason)+": ", ": ") + line(v.Message) + " (" + v.label() + ")"),
 			}})
 		}
-		for _, c := range v.Result.Changes {
-			w.change(v, c)
+		for _, r := range rows(pointers(v.Result.Changes)) {
+			for _, d := range r.details {
+				w.change(v, r, d)
+			}
 		}
 		for i := range v.Result.Findings {
-			w.finding(v, &v.Result.Findings[i])
+			if f := &v.Result.Findings[i]; f.Accepted == nil {
+				w.finding(v, f)
+			}
 		}
 	}
 	return indentJSON(sarifLog{
@@ -134,17 +146,33 @@ func sarif(verifications []*Verification, o Options) ([]byte, error) {
 	})
 }
 
+// Where the rules are explained.
+const (
+	docs         = "https://github.com/mcpvigil/mcpvigil/blob/main/docs/surface.md"
+	docsClasses  = docs + "#classes-of-changes"
+	docsFindings = docs + "#the-lint"
+)
+
 // sarifRules is every rule that there can be, by its id.
 func sarifRules() map[string]sarifRule {
 	out := map[string]sarifRule{}
 	for _, c := range surface.Classes() {
 		out[string(c.Class)] = sarifRule{
 			ID: string(c.Class), Name: c.Event, ShortDescription: sarifMessage{c.Text},
+			Help: help(c.Text, "Read the text before and after. If it is what the server should say, approve it with mcpvigil lock; "+
+				"if not, keep to the version that was approved.", docsClasses),
+			HelpURI:              docsClasses,
 			DefaultConfiguration: sarifConfig{sarifLevel(c.Effect)},
 		}
 	}
 	for _, r := range lint.Rules() {
-		rule := sarifRule{ID: r.ID, Name: lint.Event, ShortDescription: sarifMessage{r.Text}, DefaultConfiguration: sarifConfig{"note"}}
+		rule := sarifRule{
+			ID: r.ID, Name: lint.Event, ShortDescription: sarifMessage{r.Text},
+			Help: help(r.Text, "Do not approve a text that is made to steer a model: keep to a version without it, or remove the server. "+
+				"What is harmless is accepted with mcpvigil lock --accept ID --reason TEXT.", docsFindings),
+			HelpURI:              docsFindings,
+			DefaultConfiguration: sarifConfig{"note"},
+		}
 		for _, s := range r.Severities {
 			if s == lint.Block {
 				rule.DefaultConfiguration.Level = "error"
@@ -156,12 +184,17 @@ func sarifRules() map[string]sarifRule {
 	return out
 }
 
+// help says what a rule is about and what to do.
+func help(what, do, uri string) sarifHelp {
+	return sarifHelp{Text: what + "\n" + do + "\n" + uri, Markdown: what + "\n\n" + do + "\n\n[What this means](" + uri + ")"}
+}
+
 func sarifLevel(e surface.Effect) string {
 	switch e {
 	case surface.Fail:
 		return "error"
 	case surface.Event:
-		return "warning"
+		return "note"
 	default:
 		return "none"
 	}
@@ -174,49 +207,76 @@ func (w *sarifWriter) rule(id string) int {
 	}
 	r, ok := w.texts[id]
 	if !ok {
-		r = sarifRule{ID: id, Name: id, ShortDescription: sarifMessage{id}, DefaultConfiguration: sarifConfig{"warning"}}
+		r = sarifRule{ID: id, Name: id, ShortDescription: sarifMessage{id}, Help: help(id, "", docs), HelpURI: docs, DefaultConfiguration: sarifConfig{"note"}}
 	}
 	w.rules[id] = len(w.driver.Rules)
 	w.driver.Rules = append(w.driver.Rules, r)
 	return w.rules[id]
 }
 
-func (w *sarifWriter) change(v *Verification, c surface.Change) {
-	text := line(c.Detail)
-	if c.Identity != "" {
-		text += ", as " + name(c.Identity)
+// Bounds of one result.
+const (
+	maxExcerpts = 3   // of the texts that a result is about
+	maxLogical  = 100 // items that it names
+)
+
+// change adds the same change of any number of items.
+func (w *sarifWriter) change(v *Verification, r *row, d *detail) {
+	c := d.changes[0]
+	text := d.text
+	if r.identity != "" {
+		text += ", as " + r.identity
+	}
+	parts := []string{string(c.Class), v.label(), string(c.Kind), c.Pointer, c.Detail, c.Identity}
+	var values []string
+	for _, change := range d.changes {
+		values = append(values, change.Item+"\x00"+string(change.After))
+	}
+	slices.Sort(values)
+	var excerpts []string
+	edits := sameEdits(d.changes)
+	for i, same := range edits {
+		if lines := excerptLines(same[0]); len(lines) > 0 && i < maxExcerpts {
+			excerpts = append(excerpts, lines...)
+		} else if len(excerpts) > 0 {
+			excerpts = append(excerpts, fmt.Sprintf("and %d more texts", len(edits)-i))
+			break
+		}
 	}
 	w.add(v, sarifResult{
 		RuleID: string(c.Class), Level: sarifLevel(c.Effect), Message: sarifMessage{text},
-		PartialFingerprints: fingerprint(string(c.Class), v.label(), string(c.Kind), c.Item, c.Pointer, c.Detail, c.Identity, string(c.After)),
-	}, c.Kind, c.Item, c.Pointer)
+		PartialFingerprints: fingerprint(append(parts, values...)...),
+	}, d.changes, excerpts)
 }
 
 func (w *sarifWriter) finding(v *Verification, f *baseline.Verdict) {
-	level := sarifLevel(f.Effect)
-	if f.Effect != surface.Fail && f.Severity == lint.Note {
-		level = "note"
+	var excerpt []string
+	if f.Excerpt != "" {
+		excerpt = []string{"| " + cut(runs(line(f.Excerpt)), reportColumns)}
 	}
 	w.add(v, sarifResult{
-		RuleID: f.Rule, Level: level, Message: sarifMessage{line(f.Message)},
+		RuleID: f.Rule, Level: sarifLevel(f.Effect), Message: sarifMessage{line(f.Message)},
 		PartialFingerprints: fingerprint(f.ID, v.label()),
-	}, f.Kind, f.Item, f.Pointer)
+	}, []*surface.Change{{Kind: f.Kind, Item: f.Item, Pointer: f.Pointer}}, excerpt)
 }
 
-// add completes a result with its place.
-func (w *sarifWriter) add(v *Verification, r sarifResult, kind surface.Kind, item, pointer string) {
-	where := place(kind, item, pointer)
+// add completes a result with its places and with what the texts there say.
+func (w *sarifWriter) add(v *Verification, r sarifResult, places []*surface.Change, excerpts []string) {
+	first := places[0]
 	r.RuleIndex = w.rule(r.RuleID)
-	r.Message.Text = bracketed(r.Message.Text + ": " + where + ", of " + v.label())
-	logical := name(item)
-	if logical == "" {
-		logical = kindNoun(kind)
+	r.Message.Text = bracketed(strings.Join(append([]string{r.Message.Text + ": " + placeOf(places) + ", of " + v.label()}, excerpts...), "\n"))
+	var at sarifLocation
+	for _, c := range places[:min(len(places), maxLogical)] {
+		logical := name(c.Item)
+		if logical == "" {
+			logical = kindNoun(c.Kind)
+		}
+		at.Logical = append(at.Logical, sarifLogical{Name: logical, Qualified: v.label() + " " + place(c.Kind, c.Item, c.Pointer), Kind: "member"})
 	}
-	at := sarifLocation{Logical: []sarifLogical{{Name: logical, Qualified: v.label() + " " + where, Kind: "member"}}}
 	if v.File != "" {
 		at.Physical = &sarifPhysical{sarifArtifact{fileURI(v.File)}, sarifRegion{1}}
 		if v.Line != nil {
-			at.Physical.Region.StartLine = max(1, v.Line(kind, item))
+			at.Physical.Region.StartLine = max(1, v.Line(first.Kind, first.Item))
 		}
 	}
 	r.Locations = []sarifLocation{at}
