@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/lint"
@@ -52,8 +53,9 @@ func acceptanceOf(f lint.Finding) Acceptance {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// what is all that a has to agree with a finding in: whatever a reviewer is shown of
-// it. By the id alone, one could be shown to be of something harmless.
+// what is all that a has to agree with a finding of the approved surface in: whatever
+// a reviewer is shown of it. By the id alone, one could be shown to be of something
+// harmless.
 func (a Acceptance) what() Acceptance {
 	a.Ruleset, a.Reason = "", ""
 	return a
@@ -62,28 +64,52 @@ func (a Acceptance) what() Acceptance {
 // Carry returns what b accepts of findings, for the next baseline, and the findings
 // that it does not. An acceptance whose text is gone is not carried over.
 func (b *Baseline) Carry(findings []lint.Finding) (accepted []Acceptance, open []lint.Finding) {
-	known := b.acceptances()
-	found := make(map[Acceptance]bool, len(findings))
-	for _, f := range findings {
-		if what := acceptanceOf(f).what(); known[what] != nil {
-			found[what] = true
-		} else {
-			open = append(open, f)
-		}
+	if len(b.Accepted) == 0 {
+		return nil, findings
 	}
-	for _, a := range b.Accepted {
-		if found[a.what()] {
+	known := b.acceptances(lint.Scan(b.Surface, lint.Options{}))
+	for _, f := range findings {
+		old := known.of(f)
+		if old == nil {
+			open = append(open, f)
+			continue
+		}
+		a := acceptanceOf(f)
+		a.Ruleset, a.Reason = old.Ruleset, old.Reason
+		if !slices.ContainsFunc(accepted, func(x Acceptance) bool { return x.what() == a.what() }) {
 			accepted = append(accepted, a)
 		}
 	}
 	return accepted, open
 }
 
-// acceptances are those of b by what they are of.
-func (b *Baseline) acceptances() map[Acceptance]*Acceptance {
-	out := make(map[Acceptance]*Acceptance, len(b.Accepted))
+// acceptances tell what is accepted.
+type acceptances struct {
+	// whole are acceptances by what they are of, byID those that are of a finding in
+	// the approved surface: of another text than that, the id says enough.
+	whole map[Acceptance]*Acceptance
+	byID  map[string]*Acceptance
+}
+
+// acceptances are those of b, in whose surface approved was found.
+func (b *Baseline) acceptances(approved []lint.Finding) acceptances {
+	known := acceptances{make(map[Acceptance]*Acceptance, len(b.Accepted)), map[string]*Acceptance{}}
 	for i := range b.Accepted {
-		out[b.Accepted[i].what()] = &b.Accepted[i]
+		known.whole[b.Accepted[i].what()] = &b.Accepted[i]
 	}
-	return out
+	for _, f := range approved {
+		a, seen := known.byID[f.ID]
+		if whole := known.whole[acceptanceOf(f).what()]; !seen || a != nil {
+			known.byID[f.ID] = whole // of several all have to be accepted
+		}
+	}
+	return known
+}
+
+// of returns what accepts f, or nil.
+func (known acceptances) of(f lint.Finding) *Acceptance {
+	if a := known.whole[acceptanceOf(f).what()]; a != nil {
+		return a
+	}
+	return known.byID[f.ID]
 }

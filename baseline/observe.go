@@ -92,22 +92,13 @@ func difference(x, y *surface.Surface, known []surface.Mask) (parts []surface.Ma
 	same, volatile = true, true
 	for _, c := range loud(surface.Compare(x, y, surface.CompareOptions{Masks: known})) {
 		same = false
-		kinds, ok := volatileParts(c)
+		kinds, ok := c.Volatile()
 		if !ok {
 			return nil, false, false
 		}
 		parts = append(parts, surface.Mask{Kind: c.Kind, Item: c.Item, Pointer: c.Pointer, Masks: kinds})
 	}
 	return parts, same, volatile
-}
-
-// volatileParts returns in what a changed text differs.
-func volatileParts(c surface.Change) ([]surface.MaskKind, bool) {
-	var before, after string
-	if json.Unmarshal(c.Before, &before) != nil || json.Unmarshal(c.After, &after) != nil {
-		return nil, false
-	}
-	return surface.Volatile(before, after)
 }
 
 // textPlace is where one text stands.

@@ -79,11 +79,12 @@ type place struct {
 }
 
 func (v *verifier) judge(findings []lint.Finding, changes []surface.Change) []Verdict {
+	if len(findings) == 0 {
+		return []Verdict{}
+	}
 	approved := map[string]bool{}
-	if len(findings) > 0 { // else nobody asks
-		for _, f := range v.scan(v.b.Surface) {
-			approved[f.ID] = true
-		}
+	for _, f := range v.scan(v.b.Surface) {
+		approved[f.ID] = true
 	}
 	failing := map[place]bool{}
 	for _, c := range changes {
@@ -91,10 +92,10 @@ func (v *verifier) judge(findings []lint.Finding, changes []surface.Change) []Ve
 			failing[place{c.Kind, c.Item}] = true
 		}
 	}
-	accepted := v.b.acceptances()
+	accepted := v.b.acceptances(v.scan(v.b.Surface))
 	verdicts := make([]Verdict, 0, len(findings))
 	for _, f := range findings {
-		verdict := Verdict{Finding: f, Effect: surface.Event, New: !approved[f.ID], Accepted: accepted[acceptanceOf(f).what()]}
+		verdict := Verdict{Finding: f, Effect: surface.Event, New: !approved[f.ID], Accepted: accepted.of(f)}
 		switch {
 		case verdict.Accepted != nil:
 			verdict.Effect = surface.Silent

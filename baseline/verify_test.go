@@ -253,6 +253,10 @@ func TestAcceptance(t *testing.T) {
 	reworded := tools(t, "1.0.0", "read=Reads every file of a folder."+hidden, "write=Writes"+spaced+"a file.")
 	expect(t, run(reworded, b, surface.Policy{}), "changed", "fail tool-text read/description", "fail block in read new", "event note in write")
 
+	// Other words elsewhere leave the finding what it is, though not its excerpt.
+	elsewhere := tools(t, "1.0.0", "read=On request, it reads a file."+hidden, "write=Writes"+spaced+"a file.")
+	expect(t, run(elsewhere, b, surface.Policy{}), "changed", "fail tool-text read/description", "silent block in read accepted: seen", "event note in write")
+
 	worse := tools(t, "1.0.0", "read=Reads a file."+hidden+hidden, "write=Writes"+spaced+"a file.")
 	expect(t, run(worse, b, surface.Policy{}), "changed", "fail tool-text read/description", "fail block in read new", "event note in write")
 
@@ -262,7 +266,7 @@ func TestAcceptance(t *testing.T) {
 	for name, c := range map[string]struct {
 		now            *surface.Surface
 		accepted, open int
-	}{"the same": {poisoned, 1, 1}, "reworded": {reworded, 0, 2}, "worse": {worse, 0, 2}, "gone": {gone, 0, 1}} {
+	}{"the same": {poisoned, 1, 1}, "reworded": {reworded, 0, 2}, "elsewhere": {elsewhere, 1, 1}, "worse": {worse, 0, 2}, "gone": {gone, 0, 1}} {
 		accepted, open := b.Carry(lint.Scan(c.now, lint.Options{}))
 		if len(accepted) != c.accepted || len(open) != c.open {
 			t.Errorf("%s: %d carried over, %d open; want %d and %d", name, len(accepted), len(open), c.accepted, c.open)

@@ -79,7 +79,7 @@ func Volatile(a, b string) ([]MaskKind, bool) {
 // exist for, and in which kinds of them.
 func (c Change) Volatile() ([]MaskKind, bool) {
 	switch c.Class {
-	case ToolText, InstructionsChanged, ServerText, ResourceText, TemplateText, PromptText:
+	case ToolText, InstructionsChanged, ServerText, ServerVersion, ResourceText, TemplateText, PromptText:
 	default:
 		return nil, false
 	}
