@@ -22,10 +22,6 @@ const (
 // happened where. What fails comes first; where there is no room for all of it, the
 // classes that fail nothing share a line.
 func (p *page) changes(all []*surface.Change, room int) {
-	if p.o.Verbose {
-		p.everyChange(rows(all))
-		return
-	}
 	texts := spokenChanges(all)
 	var rest, folded []*row
 	for n := min(len(texts), maxTexts); ; n-- {

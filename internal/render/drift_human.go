@@ -59,7 +59,7 @@ func (p *page) verification(v *Verification, start int) {
 	used := lines(p.String()[start:]) + lines(tail.String()) + v.Below + 1 // the blank one at the end
 	findings, hidden := p.shownFindings(r.Findings)
 	body := &page{o: p.o}
-	if len(findings)+hidden > 0 && (len(findings) > 0 || p.o.Verbose) {
+	if len(findings) > 0 {
 		body.section("Findings:")
 		body.findings(findings, hidden, max(fewestFound, screenLines-used-fewest-3))
 		used += lines(body.String())
@@ -67,9 +67,12 @@ func (p *page) verification(v *Verification, start int) {
 	if len(r.Changes) > 0 {
 		p.printf("\n")
 		room := max(fewest, screenLines-used-1)
-		if v.First && !p.o.Verbose {
+		switch {
+		case p.o.Verbose:
+			p.everyChange(rows(pointers(r.Changes)), v.First)
+		case v.First:
 			p.introduction(v, room)
-		} else {
+		default:
 			p.changes(pointers(r.Changes), room)
 		}
 	}
@@ -228,8 +231,9 @@ func (p *page) driftSummary(v *Verification) {
 			}
 			text += "; not listed to the end, and not compared: " + strings.Join(kinds, ", ")
 		}
-		if len(r.Changes) > 0 && !v.First && !p.o.Verbose && !strings.Contains(v.Next, "--verbose") {
-			text += "; --verbose shows every text"
+		const more = "; --verbose shows every text"
+		if len(r.Changes) > 0 && !v.First && !p.o.Verbose && !strings.Contains(v.Next, "--verbose") && width(text+more) <= screenColumns-2 {
+			text += more
 		}
 		p.printf("\n")
 		p.say("", text)

@@ -11,8 +11,9 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// everyChange writes all changes with all that was there before and is there now.
-func (p *page) everyChange(rows []*row) {
+// everyChange writes all changes with all that was there before and is there now. In a
+// surface that nothing is approved of, which first says, everything is new.
+func (p *page) everyChange(rows []*row, first bool) {
 	columns := 0
 	for _, r := range rows {
 		columns = max(columns, len(r.class))
@@ -31,7 +32,11 @@ func (p *page) everyChange(rows []*row) {
 		for i, l := range wrap(before, screenColumns-len(indent)) {
 			head := indent
 			if i == 0 {
-				head = fmt.Sprintf("  %s %s  ", p.effect(r.effect), pad(string(r.class), columns))
+				mark := p.effect(r.effect)
+				if first {
+					mark = pad("NEW", effectColumns)
+				}
+				head = fmt.Sprintf("  %s %s  ", mark, pad(string(r.class), columns))
 			}
 			p.printf("%s%s\n", head, l)
 		}
