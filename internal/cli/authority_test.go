@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 type authority struct {
 	*httptest.Server
 	away string // the issuer of /far, where nobody listens
+	weak string // a file with whose presence it no longer offers S256
 
 	mu      sync.Mutex
 	codes   map[string]string // to the challenge
@@ -52,9 +54,13 @@ func preparedAuthority() *authority {
 		answer(w, http.StatusOK, map[string]any{"resource": s.URL + "/far", "authorization_servers": []string{s.away}})
 	})
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		method := "S256"
+		if _, err := os.Stat(s.weak); err == nil {
+			method = "plain"
+		}
 		answer(w, http.StatusOK, map[string]any{
 			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
-			"code_challenge_methods_supported": []string{"S256"}, "client_id_metadata_document_supported": true,
+			"code_challenge_methods_supported": []string{method}, "client_id_metadata_document_supported": true,
 			"authorization_response_iss_parameter_supported": true,
 			"token_endpoint_auth_methods_supported":          []string{"client_secret_basic", "private_key_jwt", "none"},
 		})

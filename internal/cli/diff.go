@@ -50,13 +50,17 @@ EXIT STATUS
 	o.runOptions.add(fs)
 	o.limitOptions.add(fs)
 	o.driftOptions.add(fs)
-	o.addPlain(fs, render.DriftFormats()...)
+	o.addAlso(fs, render.DriftFormats()...)
 	completeFlags(cmd)
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runDiff(ctx, g, &o, args) })
 	return cmd
 }
 
 func (a *app) runDiff(ctx context.Context, g *given, o *diffOptions, args []string) (int, error) {
+	if g.dash >= 0 {
+		return 0, usageErrorf("diff starts no command", "").
+			hint("save first what the server says: %s", shellLine("mcpvigil inspect --format surface --output new.json --", maskedArgs(args[g.dash:])))
+	}
 	if len(args) != 2 {
 		return 0, usageErrorf("diff takes two surfaces, not "+counted(len(args), "argument"), "").
 			hint("give files, lockfiles as FILE#NAME, or URLs")

@@ -100,10 +100,7 @@ func listingOf(t *target.Target) *target.Target {
 }
 
 // clientOf is the client identity of a listing, as a baseline is bound to it.
-func clientOf(c probe.Client) string {
-	parts := []string{c.Name, c.UserAgent}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
-}
+func clientOf(c probe.Client) string { return baseline.ClientOf(c.Name, c.UserAgent) }
 
 // observation is what fresh listings of one server came to.
 type observation struct {
@@ -117,20 +114,20 @@ type observation struct {
 	result *baseline.Result
 	// err is why the result is misconfigured, when that is not in the report.
 	err error
+	// line is the command that observes, of which advice is made.
+	line commandLine
+	// identities are the others that the server was listed as.
+	identities []render.Identity
 }
 
 // observe lists t afresh until the result counts.
 func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy surface.Policy, rules lint.Options, p probe.Options) *observation {
 	o := &observation{target: t, approved: b}
-	if o.err = listsNothing(t); o.err != nil {
-		o.result = unlisted(nil, b)
-		return o
-	}
 	seen := baseline.Observe(b, policy, rules)
 	for again := true; again; {
 		o.report = probe.Check(ctx, listingOf(t), p)
 		s := o.report.Snapshot()
-		if !anything(s) {
+		if !anything(s) && !(t.AuditChain && hasLogin(s)) {
 			o.seen, o.result = nil, unlisted(o.report, b) // what was seen before is not confirmed
 			return o
 		}
@@ -142,6 +139,11 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 		o.result.Judge()
 	}
 	return o
+}
+
+// hasLogin reports whether s has metadata of a login, of which there may be none.
+func hasLogin(s *surface.Surface) bool {
+	return s != nil && slices.ContainsFunc(s.Of(surface.Auth), func(i surface.Item) bool { return string(i.Definition) != "{}" })
 }
 
 // listsNothing is the error of a target whose check does not get to any list.
@@ -165,12 +167,14 @@ func unlisted(r *probe.Report, b *baseline.Baseline) *baseline.Result {
 	return baseline.Unseen(cause, b)
 }
 
-// complete reports whether all of the server is known.
+// complete reports whether all of the server is known, or all that is asked for: its
+// login.
 func (o *observation) complete() bool {
-	return o.seen != nil && len(o.seen.Unlisted()) == 0 && len(o.result.Unlisted) == 0 && o.result.Cause == ""
+	return o.seen != nil && (len(o.seen.Unlisted()) == 0 || o.target.AuditChain) && len(o.result.Unlisted) == 0 && o.result.Cause == ""
 }
 
-// each runs f for every index below n, some at a time, while progress is shown.
+// each runs f with the index of every target of sel, some at a time, while progress
+// is shown.
 func (a *app) each(sel *selection, quiet bool, f func(i int)) {
 	a.waiting.Store(true)
 	defer a.waiting.Store(false)
@@ -202,14 +206,19 @@ func (o *observation) verification() *render.Verification {
 	info := probe.TargetInfo{Name: o.target.Label(), ID: o.target.ID, Transport: o.target.Kind(), Endpoint: o.target.Address()}
 	v.Target = &info
 	if o.report != nil {
-		v.Target = &o.report.Target
+		v.Target, v.Timestamp, v.TotalMs = &o.report.Target, o.report.Timestamp, o.report.TotalMs
 	}
 	explain(v, o.report, o.seen, o.err)
 	if v.Message == "" && slices.Contains(o.result.Unlisted, surface.Auth) {
 		v.Message = "the metadata of the login is approved, and could not be looked at"
 		v.Hint = "run it again; the server, or its authorization server, did not answer"
 	}
-	v.Remarks = remarks(o.result.Changes)
+	v.Remarks, v.Identities = o.remarks(), o.identities
+	for _, i := range o.identities {
+		if i.Listed && i.Differences == 0 {
+			v.Remarks = append(v.Remarks, "also listed as "+i.Name+": the same")
+		}
+	}
 	return v
 }
 
@@ -221,30 +230,33 @@ func explain(v *render.Verification, r *probe.Report, seen *surface.Surface, err
 		if errors.As(err, &e) && len(e.hints) > 0 {
 			v.Hint = e.hints[0]
 		}
-	case r != nil && (seen == nil || len(seen.Unlisted()) > 0):
+	case r != nil && (seen == nil || len(seen.Unlisted()) > 0 && anything(seen)):
 		v.Because(r)
 	}
 }
 
-// maxMask is the longest mask that is proposed to be typed.
-const maxMask = 300
-
-// remarks are what of changes has to be read to its end: the mask that a volatile
-// text needs, and the rule that a cloaked surface breaks.
-func remarks(changes []surface.Change) []string {
+// remarks are what of the changes has to be read to its end: the mask that a text
+// needs, and the rule that a cloaked surface breaks.
+func (o *observation) remarks() []string {
 	var out []string
-	for _, c := range changes {
+	said := map[string]bool{}
+	for _, c := range o.result.Changes {
+		if c.Class != surface.VolatileText && c.Class != surface.CloakedSurface || len(out) == maxRemarks {
+			continue
+		}
 		detail := c.Detail
 		if c.Mask != nil {
 			if flag := baseline.FormatMask(*c.Mask); len(flag) <= maxMask {
-				detail += ": if that is meant, run mcpvigil lock --mask " + flag
+				detail += ": if that is meant: " + o.line.lock(o.target, "--mask", flag)
 			}
 		}
-		said := slices.ContainsFunc(out, func(s string) bool { return strings.HasSuffix(s, detail) })
-		if (c.Class == surface.VolatileText || c.Class == surface.CloakedSurface) && !said && len(out) < maxRemarks {
-			place := strings.Join(slices.DeleteFunc([]string{string(c.Kind), c.Item, c.Pointer}, func(s string) bool { return s == "" }), " ")
-			out = append(out, place+": "+detail)
+		if !said[detail] {
+			said[detail] = true
+			out = append(out, place(string(c.Kind), c.Item, c.Pointer)+": "+detail)
 		}
+	}
+	if remark := o.maskRemark(); remark != "" {
+		out = append(out, remark)
 	}
 	return out
 }
@@ -287,8 +299,8 @@ func (a *app) concludeDrift(o *outputOptions, command string, verifications []*r
 	for i, v := range verifications {
 		results[i] = &v.Result
 	}
-	return driftCode(results), a.write(o, func(w io.Writer) error {
-		return render.Drift(w, o.format, command, verifications, a.renderOptions(o))
+	return driftCode(results), a.writeAll(o, func(w io.Writer, out *outputOptions) error {
+		return render.Drift(w, out.format, command, verifications, a.renderOptions(out))
 	})
 }
 

@@ -117,7 +117,7 @@ func TestRemarks(t *testing.T) {
 			surface.Change{Class: surface.VolatileText, Kind: surface.Tool, Detail: strings.Repeat("mask ", i)},
 			surface.Change{Class: surface.ToolText, Kind: surface.Tool, Detail: "text changed"})
 	}
-	got := remarks(changes)
+	got := (&observation{result: &baseline.Result{Changes: changes}}).remarks()
 	if len(got) != maxRemarks || got[0] != "tool: the same rule" || slices.Contains(got[1:], "tool: the same rule") {
 		t.Errorf("%q", got)
 	}

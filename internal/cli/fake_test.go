@@ -149,9 +149,17 @@ func TestLockKeepsNoSecrets(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "mcpvigil.lock")
 	saved := filepath.Join(t.TempDir(), "saved.json")
+	for args, want := range map[string]int{
+		"lock --verbose --lockfile " + path:          exitUnhealthy, // since it is a finding
+		"inspect --format surface --output " + saved: exitHealthy, "lint --format json": exitUnhealthy,
+	} {
+		code, stdout, stderr := runMain(t, append(strings.Fields(args), server.Target().Endpoint, "--bearer-env", "TEST_TOKEN")...)
+		if code != want || strings.Contains(stdout+stderr, "hunter2") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
 	for _, args := range []string{
-		"lock --verbose --lockfile " + path, "verify --verbose --lockfile " + path, "verify --format json --lockfile " + path,
-		"inspect --format surface --output " + saved, "lint --format json",
+		"lock --verbose --yes --lockfile " + path, "verify --verbose --lockfile " + path, "verify --format json --lockfile " + path,
 	} {
 		code, stdout, stderr := runMain(t, append(strings.Fields(args), server.Target().Endpoint, "--bearer-env", "TEST_TOKEN")...)
 		if code != exitHealthy || strings.Contains(stdout+stderr, "hunter2") {

@@ -66,6 +66,8 @@ type given struct {
 	strict bool
 	// dash is the number of arguments before "--", or -1.
 	dash int
+	// command is what was called, such as "mcpvigil verify".
+	command string
 }
 
 // byFlag reports whether the flag stood on the command line.
@@ -103,9 +105,9 @@ func (g *given) fill(prefixes []string, lookup func(string) (string, bool)) erro
 func (g *given) set(f *pflag.Flag, variable, value string) error {
 	values := []string{value}
 	switch f.Value.Type() {
-	case typeList, typeEffect:
+	case typeList, typeEffect, typeFinding:
 		values = splitList(value, func(string) bool { return true })
-	case typeMask, typeIdentity: // which hold commas
+	case typeMask, typeIdentity, typeAlso: // which may hold commas
 		values = strings.Split(strings.TrimSpace(value), "\n")
 	case typeHeaders:
 		values = splitList(value, func(s string) bool { return headLen(s, ":") > 0 })
@@ -200,6 +202,8 @@ const (
 	typeEffect      = "CLASS=EFFECT"
 	typeMask        = "mask"
 	typeIdentity    = "identity"
+	typeFinding     = "id"
+	typeAlso        = "FORMAT=FILE"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.

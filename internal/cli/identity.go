@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpvigil/mcpvigil/internal/render"
 	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -74,6 +75,9 @@ func identities(values []string) ([]*identity, error) {
 			return nil, errors.New("not of the form NAME=KEY=VALUE, such as other=client-name=other")
 		}
 		at := slices.IndexFunc(out, func(i *identity) bool { return i.name == name })
+		if first, _, _ := strings.Cut(rest, "="); identityKeys()[name] != nil && identityKeys()[strings.TrimSpace(first)] == nil {
+			return nil, fmt.Errorf("an identity begins with a name for it, such as other=%s=VALUE", name)
+		}
 		if at < 0 {
 			at = len(out)
 			out = append(out, &identity{name: name})
@@ -128,6 +132,9 @@ func (i *identity) list(ctx context.Context, t *target.Target, p probe.Options) 
 	return probe.Check(ctx, c, p)
 }
 
+// rounds are how often a difference between identities has to be seen to count.
+const rounds = 2
+
 // unmask lists the server as others, too, and adds to o what they are told and we
 // are not. A difference counts when both sides say it again. The report of the
 // first identity that could not be listed to its end is returned.
@@ -135,18 +142,22 @@ func (o *observation) unmask(ctx context.Context, others []*identity, policy sur
 	own := o.seen
 	for _, other := range others {
 		var changes []surface.Change
-		for range 2 {
+		evidence := render.Identity{Name: other.name}
+		for round := 1; round <= rounds; round++ {
 			report := other.list(ctx, o.target, p)
 			theirs := report.Snapshot()
-			if failed == nil && !listed(theirs, own) {
+			evidence.Listed = listed(theirs, own)
+			if failed == nil && !evidence.Listed {
 				failed, failure = other, report
 			}
 			if !anything(theirs) {
-				changes = nil // what was seen before is not confirmed
+				changes, evidence.Digest = nil, nil // what was seen before is not confirmed
 				break
 			}
-			changes = surface.Cloaked(own, theirs, other.name, other.sameCredential())
-			if len(changes) == 0 {
+			digest := theirs.Digest()
+			evidence.Digest = &digest
+			changes = surface.Cloaked(own, theirs, other.name, other.sameCredential(), surface.CompareOptions{Masks: o.approved.Masks})
+			if len(changes) == 0 || round == rounds {
 				break
 			}
 			again := probe.Check(ctx, listingOf(o.target), p)
@@ -154,6 +165,8 @@ func (o *observation) unmask(ctx context.Context, others []*identity, policy sur
 				own = s
 			}
 		}
+		evidence.Differences = len(changes)
+		o.identities = append(o.identities, evidence)
 		o.result.Add(policy.Apply(changes)...)
 	}
 	return failed, failure

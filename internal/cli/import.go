@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,8 @@ func (a *app) newImportCommand() *cobra.Command {
 		Long: `Read the configurations of MCP clients and print a mcpvigil.yaml with all their
 servers. Without an argument, every client's file on this machine is read. Keys and
 tokens are not copied: each becomes a reference to an environment variable, and the
-variables to set are listed.
+variables to set are listed. Directories below that of the output are relative to it:
+the file is meant to be used from there.
 
 EXIT STATUS
   0  the configuration was written
@@ -49,6 +51,9 @@ func (a *app) runImport(o *importOptions, files []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.relative(sel.servers); err != nil {
+		return err
+	}
 	data, references, err := config.ImportServers(sel.servers...)
 	if err != nil {
 		return err
@@ -61,6 +66,29 @@ func (a *app) runImport(o *importOptions, files []string) error {
 	}
 	for _, r := range references {
 		fmt.Fprintf(a.stderr, "  %s  (%s, %s): %s\n", plain.Line(r.Variable, maxShown), plain.Line(r.Target, maxShown), plain.Line(r.For, maxShown), plain.Line(r.Source, maxShown))
+	}
+	return nil
+}
+
+// relative makes the directories of servers relative to that of the file to be
+// written, where they are in it, so that the file is of use in another checkout.
+func (o *importOptions) relative(servers []config.ClientServer) error {
+	base, err := filepath.Abs(filepath.Dir(o.output))
+	if err != nil {
+		return fmt.Errorf("find the directory of %s: %w", o.output, err)
+	}
+	for _, s := range servers {
+		c := s.Target.Command
+		if c == nil || !filepath.IsAbs(c.Dir) {
+			continue
+		}
+		dir, err := filepath.Rel(base, c.Dir)
+		if err != nil || !filepath.IsLocal(dir) {
+			continue
+		}
+		if c.Dir = dir; dir == "." {
+			c.Dir = ""
+		}
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ EXIT STATUS
 	o.pointOptions.add(fs)
 	o.runOptions.add(fs)
 	o.limitOptions.add(fs)
-	o.addPlain(fs, render.DriftFormats()...)
+	o.addAlso(fs, render.DriftFormats()...)
 	grouped(fs, groupOther, func() {
 		fs.BoolVar(&o.rules, "rules", false, "list the rules, and read nothing")
 	})
@@ -87,8 +87,8 @@ func (a *app) runLint(ctx context.Context, g *given, o *lintOptions, args []stri
 		verifications[i] = lintOf(e, beside(e, exhibits))
 		results[i] = &verifications[i].Result
 	}
-	return driftCode(results), a.write(&o.outputOptions, func(w io.Writer) error {
-		return render.Lint(w, o.format, verifications, a.renderOptions(&o.outputOptions))
+	return driftCode(results), a.writeAll(&o.outputOptions, func(w io.Writer, out *outputOptions) error {
+		return render.Lint(w, out.format, verifications, a.renderOptions(out))
 	})
 }
 
@@ -164,7 +164,7 @@ func lintOf(e *exhibit, others neighbours) *render.Verification {
 	}
 	v.Result = baseline.Result{
 		Status: baseline.Approved, Digest: e.surface.Digest(), Unlisted: e.surface.Unlisted(), Changes: []surface.Change{},
-		Findings: baseline.Judge(lint.Scan(e.surface, others.rules())),
+		Findings: e.accepted(baseline.Judge(lint.Scan(e.surface, others.rules()))),
 	}
 	v.Result.Judge()
 	if v.Result.Status == baseline.Approved {

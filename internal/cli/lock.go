@@ -33,6 +33,7 @@ type lockOptions struct {
 	reason      string
 	accept      []string
 	masks       []string
+	unmasks     []string
 }
 
 func (a *app) newLockCommand() *cobra.Command {
@@ -45,9 +46,10 @@ lockfile, to be reviewed and kept in version control like code. verify compares 
 server with it from then on. What is new is listed twice, and a server that does not
 say the same twice is not approved. Nothing is called on the server.
 
-On a terminal, lock asks. Without one it writes, unless the lint has block findings
-that nobody has accepted: --yes --reason TEXT accepts them all, --accept ID --reason
-TEXT only those that are named. Targets are given as for check.
+On a terminal, lock asks. Without one it writes. Nothing of a server is approved as
+long as the lint has a block finding there that nobody has accepted: --accept ID
+--reason TEXT accepts those that are named, --yes --reason TEXT all of them. Targets
+are given as for check.
 
 EXIT STATUS
   0  approved, or there was nothing to approve
@@ -65,8 +67,9 @@ EXIT STATUS
 	grouped(fs, groupDrift, func() {
 		fs.BoolVar(&o.yes, "yes", false, "approve without asking, and accept the findings")
 		fs.StringVar(&o.reason, "reason", "", "why the findings are accepted, for those who review the lockfile")
-		fs.Var(list{&o.accept, typeList, nil}, "accept", "accept only the finding with this `id` (repeatable)")
+		fs.Var(list{&o.accept, typeFinding, isFindingID}, "accept", "accept the finding with this `id`, of which the first digits will do (repeatable)")
 		fs.Var(list{&o.masks, typeMask, isMask}, "mask", "let parts of a text change by themselves, such as `tool/NAME#/description=date`; also version, integer (repeatable)")
+		fs.Var(list{&o.unmasks, typeMask, isMask}, "unmask", "take back a `mask` (repeatable)")
 		fs.BoolVar(&o.prune, "prune", false, "drop the baselines of servers that the configuration does not have")
 		fs.BoolVar(&o.dryRun, "dry-run", false, "show what would be approved, and write nothing")
 	})
@@ -82,8 +85,20 @@ EXIT STATUS
 }
 
 func isMask(s string) error {
-	_, err := baseline.ParseMask(s)
-	return err
+	if _, err := baseline.ParseMask(s); err != nil {
+		return errors.New("not of the form KIND/NAME#POINTER=WHAT, such as tool/NAME#/description=date or instructions=date,integer, where WHAT is of date, version, integer")
+	}
+	return nil
+}
+
+// fewestDigits of an id are enough to name a finding.
+const fewestDigits = 6
+
+func isFindingID(s string) error {
+	if len(s) < fewestDigits || strings.Trim(strings.ToLower(s), "0123456789abcdef") != "" {
+		return fmt.Errorf("not the id of a finding, or its first digits, of which %d are needed", fewestDigits)
+	}
+	return nil
 }
 
 func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []string) (int, error) {
@@ -100,22 +115,27 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if o.prune && sel.configured == nil {
 		return 0, usageErrorf("--prune drops what a configuration file does not have, and none was given", "")
 	}
+	if len(o.accept) > 0 && o.reason == "" && (o.dryRun || !a.interactive()) {
+		return 0, usageErrorf("--accept needs a --reason, which the review of the lockfile shows", "")
+	}
 	lockfile, err := o.readLoose(a)
 	if err != nil {
 		return 0, err
 	}
+	line := g.commandLine(sel, args)
 	p := listing(&o.runOptions, &o.limitOptions)
 	candidates := make([]*candidate, len(sel.targets))
 	a.each(sel, o.quiet, func(i int) {
 		t := sel.targets[i]
 		c := o.candidate(t, lockfile.Lockfile, clientOf(p.Client))
 		c.observation = observe(ctx, t, c.approved, surface.Policy{}, lockfile.beside(t).rules(), p)
+		c.line = line
 		candidates[i] = c
 	})
 	for _, c := range candidates {
 		c.readBeside(lockfile, candidates)
 	}
-	if err := o.known(candidates); err != nil {
+	if err := o.resolveIDs(candidates); err != nil {
 		return 0, err
 	}
 	if err := o.masking(candidates); err != nil {
@@ -183,6 +203,9 @@ func (o *lockOptions) candidate(t *target.Target, l *baseline.Lockfile, client s
 		c.first = true
 		nothing := surface.List{Listed: true}
 		before := surface.New(surface.Input{Tools: nothing, Resources: nothing, ResourceTemplates: nothing, Prompts: nothing})
+		if t.AuditChain {
+			before = surface.New(surface.Input{})
+		}
 		if e := (*baseline.BindingError)(nil); errors.As(err, &e) {
 			if c.elsewhere, err = l.Find(e.Name, e.Have); err == nil {
 				before = c.elsewhere.Surface
@@ -194,14 +217,27 @@ func (o *lockOptions) candidate(t *target.Target, l *baseline.Lockfile, client s
 	masked.Masks = slices.Clone(b.Masks)
 	c.masksBefore = b.Masks
 	for _, s := range o.masks {
-		m, _ := baseline.ParseMask(s) // the flag has refused what is none
-		same := func(other surface.Mask) bool {
-			return other.Kind == m.Kind && other.Item == m.Item && other.Pointer == m.Pointer
-		}
-		masked.Masks = append(slices.DeleteFunc(masked.Masks, same), m)
+		m := parsedMask(s)
+		masked.Masks = append(slices.DeleteFunc(masked.Masks, m.same), m.Mask)
+	}
+	for _, s := range o.unmasks {
+		masked.Masks = slices.DeleteFunc(masked.Masks, parsedMask(s).same)
 	}
 	c.approved = &masked
 	return c
+}
+
+// mask is one of a flag.
+type mask struct{ surface.Mask }
+
+func parsedMask(s string) mask {
+	m, _ := baseline.ParseMask(s) // the flag has refused what is none
+	return mask{m}
+}
+
+// same reports whether other is of the same text.
+func (m mask) same(other surface.Mask) bool {
+	return other.Kind == m.Kind && other.Item == m.Item && other.Pointer == m.Pointer
 }
 
 // findings are those of what was seen.
@@ -237,58 +273,92 @@ func (c *candidate) readBeside(l *lockfile, all []*candidate) {
 	c.result.Judge()
 }
 
-// known refuses ids of --accept that nothing was found under.
-func (o *lockOptions) known(candidates []*candidate) error {
-	for _, id := range o.accept {
-		found := slices.ContainsFunc(candidates, func(c *candidate) bool {
-			return slices.ContainsFunc(c.findings(), func(f lint.Finding) bool { return f.ID == id })
-		})
-		if !found {
+// resolveIDs puts whole ids in the place of their first digits in --accept, and
+// refuses those that name no finding, or several.
+func (o *lockOptions) resolveIDs(candidates []*candidate) error {
+	for i, id := range o.accept {
+		var ids []string
+		for _, c := range candidates {
+			for _, f := range c.findings() {
+				if strings.HasPrefix(f.ID, strings.ToLower(id)) && !slices.Contains(ids, f.ID) {
+					ids = append(ids, f.ID)
+				}
+			}
+		}
+		switch {
+		case len(ids) == 0:
 			return hinted(fmt.Errorf("no finding has the id %s", plain.Line(id, maxShown)), "run mcpvigil lock --dry-run for the findings and their ids")
+		case len(ids) > 1:
+			return hinted(fmt.Errorf("the ids of %s begin with %s", counted(len(ids), "finding"), plain.Line(id, maxShown)), "give one of %s", shown(ids))
+		}
+		o.accept[i] = ids[0]
+	}
+	return nil
+}
+
+// masking drops the masks that cover nothing in what was seen. It refuses those of
+// --mask that cover nothing in any of it, and those of --unmask that are none.
+func (o *lockOptions) masking(candidates []*candidate) error {
+	var used, before []surface.Mask
+	whole := true
+	for _, c := range candidates {
+		before = append(before, c.masksBefore...)
+		if !c.complete() {
+			whole = false // the rest of it may have what they are for
+			continue
+		}
+		unused := (&baseline.Baseline{Surface: c.seen, Masks: c.approved.Masks}).UnusedMasks()
+		c.approved.Masks = slices.DeleteFunc(c.approved.Masks, func(m surface.Mask) bool { return slices.ContainsFunc(unused, mask{m}.same) })
+		used = append(used, c.approved.Masks...)
+	}
+	for _, s := range o.masks {
+		if whole && !slices.ContainsFunc(used, parsedMask(s).same) {
+			return hinted(fmt.Errorf("--mask %s covers nothing: there is no such text, or nothing of that kind in it", plain.Line(s, maxShown)),
+				"the place is the one that a change is reported at")
+		}
+	}
+	for _, s := range o.unmasks {
+		if !slices.ContainsFunc(before, parsedMask(s).same) {
+			return hinted(fmt.Errorf("--unmask %s: nothing is masked there", plain.Line(s, maxShown)), "the lockfile has the masks of each server")
 		}
 	}
 	return nil
 }
 
-// masking drops the masks that cover nothing in what was seen, and refuses those of
-// --mask that cover nothing in any of it.
-func (o *lockOptions) masking(candidates []*candidate) error {
-	used := map[string]bool{}
-	for _, c := range candidates {
-		if !c.complete() {
-			return nil // the rest of it may have what they are for
+// maskRemarks say what is masked, and what was.
+func (c *candidate) maskRemarks() []string {
+	var out []string
+	note := func(word string, masks, others []surface.Mask, among bool) {
+		known := forms(others)
+		var names []string
+		for _, form := range forms(masks) {
+			if slices.Contains(known, form) == among {
+				names = append(names, form)
+			}
 		}
-		now := baseline.Baseline{Surface: c.seen, Masks: c.approved.Masks}
-		unused := map[string]bool{}
-		for _, m := range now.UnusedMasks() {
-			unused[baseline.FormatMask(m)] = true
-		}
-		c.approved.Masks = slices.DeleteFunc(c.approved.Masks, func(m surface.Mask) bool { return unused[baseline.FormatMask(m)] })
-		for _, m := range c.approved.Masks {
-			used[baseline.FormatMask(m)] = true
+		if len(names) > 0 {
+			out = append(out, word+shown(names))
 		}
 	}
-	for _, s := range o.masks {
-		if m, _ := baseline.ParseMask(s); !used[baseline.FormatMask(m)] {
-			return hinted(fmt.Errorf("--mask %s covers nothing: there is no such text, or nothing of that kind in it", plain.Line(s, maxShown)),
-				"the place is the one that a change is reported at")
-		}
-	}
-	return nil
+	note("masked from now on: ", c.approved.Masks, c.masksBefore, false)
+	note("masked: ", c.approved.Masks, c.masksBefore, true)
+	note("no longer masked: ", c.masksBefore, c.approved.Masks, false)
+	return out
 }
 
 // consider shows a candidate and decides whether it is approved.
 func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	v := c.verification()
 	v.File = o.lockfile
-	if !c.complete() || c.inconsistent() {
-		v.Remarks = []string{"not approved: " + whyNotApproved(c)}
+	if why := c.whyNotApproved(); why != "" {
+		v.Remarks = append(v.Remarks, "not approved: "+why)
 		code := driftCode([]*baseline.Result{{Status: v.Result.Status}})
-		if code == exitUnhealthy {
+		if code != exitMisconfigured {
 			code = exitUnknown
 		}
 		return code, a.showCandidate(v, o, titled)
 	}
+	v.Remarks = append(v.Remarks, c.maskRemarks()...)
 	accepted, open := c.approved.Carry(c.findings())
 	open = slices.DeleteFunc(open, func(f lint.Finding) bool { return f.Severity != lint.Block && !slices.Contains(o.accept, f.ID) })
 	v.Word = "to be approved"
@@ -303,8 +373,11 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	}
 	if !c.news(open, accepted) {
 		v.Word = "approved already"
-		v.Remarks = []string{"nothing to approve"}
+		v.Remarks = append(v.Remarks, "nothing to approve")
 		return exitHealthy, a.showCandidate(v, o, titled)
+	}
+	if c.approved.Edited {
+		v.Remarks = append(v.Remarks, "its baseline was edited by hand: the changes are those from what stands there")
 	}
 	v.First = c.first && c.elsewhere == nil
 	if err := a.showCandidate(v, o, titled); err != nil {
@@ -314,10 +387,29 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	if err != nil || !ok {
 		return exitUnhealthy, err
 	}
+	if !o.quiet {
+		a.tellAccepted(chosen)
+	}
 	c.next = baseline.New(c.approved.Name, c.approved.Binding, c.seen, append(accepted, chosen...)...)
 	c.next.Masks = c.approved.Masks
-	c.next.LeaveOpen(c.findings())
 	return exitHealthy, nil
+}
+
+// tellAccepted repeats what was accepted, and why.
+func (a *app) tellAccepted(accepted []baseline.Acceptance) {
+	for i, f := range accepted {
+		if i == maxRemarks {
+			fmt.Fprintf(a.stdout, "  accepted, too: %s\n", counted(len(accepted)-i, "finding"))
+			break
+		}
+		at := place(string(f.Kind), f.Item, f.Pointer)
+		fmt.Fprintf(a.stdout, "  accepted: %s at %s, because: %s\n", f.Rule, plain.Line(at, maxShown), plain.Line(f.Reason, maxShown))
+	}
+}
+
+// place names an item and a place in it, such as "tool add /description".
+func place(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
 // inconsistent reports whether fresh listings differ.
@@ -325,33 +417,38 @@ func (c *candidate) inconsistent() bool {
 	return slices.ContainsFunc(c.result.Changes, func(ch surface.Change) bool { return ch.Class == surface.InconsistentListing })
 }
 
-func whyNotApproved(c *candidate) string {
-	if c.complete() {
-		return "the server does not say the same twice"
-	}
-	if c.result.Status == baseline.Misconfigured {
+// whyNotApproved says why nothing of c can be approved, or nothing.
+func (c *candidate) whyNotApproved() string {
+	switch {
+	case !c.complete() && c.result.Status == baseline.Misconfigured:
 		return "the server could not be listed as it is configured"
+	case !c.complete():
+		return "the server was not listed to its end"
+	case c.inconsistent():
+		return "the server does not say the same twice"
+	case slices.ContainsFunc(c.result.Changes, func(ch surface.Change) bool { return ch.Mask != nil }):
+		return "the server does not say the same twice; it can be approved with the mask"
 	}
-	return "the server was not listed to its end"
+	return ""
 }
 
 // news reports whether there is anything to approve.
 func (c *candidate) news(open []lint.Finding, accepted []baseline.Acceptance) bool {
 	b := c.approved
-	return c.first || len(c.result.Changes) > 0 || len(open) > 0 || len(accepted) != len(b.Accepted) ||
+	return c.first || b.Edited || len(c.result.Changes) > 0 || len(open) > 0 || len(accepted) != len(b.Accepted) ||
 		b.Ruleset != lint.Ruleset || !sameMasks(b.Masks, c.masksBefore)
 }
 
-func sameMasks(a, b []surface.Mask) bool {
-	forms := func(masks []surface.Mask) []string {
-		var out []string
-		for _, m := range masks {
-			out = append(out, baseline.FormatMask(m))
-		}
-		slices.Sort(out)
-		return out
+func sameMasks(a, b []surface.Mask) bool { return slices.Equal(forms(a), forms(b)) }
+
+// forms are masks as they are written, in order.
+func forms(masks []surface.Mask) []string {
+	var out []string
+	for _, m := range masks {
+		out = append(out, baseline.FormatMask(m))
 	}
-	return slices.Equal(forms(a), forms(b))
+	slices.Sort(out)
+	return out
 }
 
 func (a *app) showCandidate(v *render.Verification, o *lockOptions, titled bool) error {
@@ -366,38 +463,66 @@ func (a *app) showCandidate(v *render.Verification, o *lockOptions, titled bool)
 	return render.Drift(a.stdout, render.Human, command, []*render.Verification{v}, a.renderOptions(&o.outputOptions))
 }
 
-// decide asks, where there is somebody, and returns what is accepted.
+// noReason is recorded where a person gave none.
+const noReason = "accepted with --yes, no reason given"
+
+// decide asks, where there is somebody, and returns what is accepted of the open
+// findings. Nothing is approved unless each block finding is accepted.
 func (a *app) decide(c *candidate, open []lint.Finding, o *lockOptions) (accepted []baseline.Acceptance, ok bool, err error) {
-	chosen := open
+	chosen, left := open, []string(nil)
 	if len(o.accept) > 0 {
-		chosen = slices.DeleteFunc(slices.Clone(open), func(f lint.Finding) bool { return !slices.Contains(o.accept, f.ID) })
+		chosen = nil
+		for _, f := range open {
+			if slices.Contains(o.accept, f.ID) {
+				chosen = append(chosen, f)
+			} else {
+				left = append(left, f.Rule+" "+f.ID)
+			}
+		}
+	}
+	name := plain.Line(c.target.Label(), maxShown)
+	if len(left) > 0 {
+		a.fail(hinted(fmt.Errorf("%s is not approved: %s that nobody has accepted", name, counted(len(left), "block finding")),
+			"left are: %s", shown(left)))
+		return nil, false, nil
 	}
 	reason := o.reason
-	name := plain.Line(c.target.Label(), maxShown)
 	switch {
-	case o.yes || o.dryRun && len(open) == 0:
-	case a.interactive():
-		question := fmt.Sprintf("Approve this of %s", name)
-		if len(chosen) > 0 {
-			question += fmt.Sprintf(", and accept %s", counted(len(chosen), "finding"))
-		}
-		if answer, err := a.ask(question + "? [y/N] "); err != nil || !isYes(answer) {
+	case o.yes && reason == "":
+		reason = noReason
+	case o.yes:
+	case a.interactive() && !o.dryRun:
+		if reason, ok, err = a.confirm(name, chosen, reason); err != nil || !ok {
 			return nil, false, err
-		}
-		if len(chosen) > 0 && reason == "" {
-			if reason, err = a.ask("Why are they harmless? "); err != nil {
-				return nil, false, err
-			}
 		}
 	case len(open) > 0 && len(o.accept) == 0:
 		a.fail(hinted(fmt.Errorf("%s is not approved: %s that nobody has accepted", name, counted(len(open), "block finding")),
-			"read them; if they are harmless: mcpvigil lock --yes --reason TEXT, or --accept ID for some of them"))
+			"read each; only if all are harmless: %s", c.line.lock(c.target, "--yes", "--reason", "TEXT")))
 		return nil, false, nil
 	}
-	if left := len(open) - len(chosen); left > 0 {
-		a.warn("%s of %s stays without acceptance, and fails mcpvigil verify", counted(left, "finding"), name)
-	}
 	return baseline.Accept(chosen, reason), true, nil
+}
+
+// confirm asks whether what was shown is approved, and why the findings are
+// harmless.
+func (a *app) confirm(name string, chosen []lint.Finding, given string) (reason string, ok bool, err error) {
+	question := "Approve this of " + name
+	if len(chosen) > 0 {
+		question += ", and accept " + counted(len(chosen), "finding")
+	}
+	if answer, err := a.ask(question + "? [y/N] "); err != nil || !isYes(answer) {
+		return "", false, err
+	}
+	for asked := 0; len(chosen) > 0 && given == ""; asked++ {
+		if asked == 2 {
+			a.fail(hinted(fmt.Errorf("%s is not approved: no reason was given", name), "the reason is for those who review the lockfile"))
+			return "", false, nil
+		}
+		if given, err = a.ask("Why is that harmless? "); err != nil {
+			return "", false, err
+		}
+	}
+	return given, true, nil
 }
 
 // interactive reports whether a person can be asked.
@@ -433,28 +558,45 @@ func (a *app) writeLockfile(l *lockfile, o *lockOptions, approved int, gone []st
 	if approved == 0 && len(gone) == 0 && !l.misspelt {
 		return nil
 	}
+	if i := slices.IndexFunc(l.Baselines, func(b *baseline.Baseline) bool { return b.Edited }); i >= 0 {
+		return hinted(fmt.Errorf("%s is not written: its baseline of %s was edited by hand, and is not approved now", plain.Line(o.lockfile, maxShown), plain.Line(l.Baselines[i].Name, maxShown)),
+			"lock all servers at once, or take the file from version control")
+	}
 	data := l.Encode()
 	if _, err := baseline.Read(data); err != nil {
 		return hinted(fmt.Errorf("%s is not written, as it could not be read again: %w", plain.Line(o.lockfile, maxShown), err),
 			"keep the servers in several lockfiles (--lockfile)")
 	}
-	var did []string
-	if l.misspelt {
-		did = append(did, "written afresh: the file was not as mcpvigil writes it; review it like a new one")
-	}
-	if len(gone) > 0 {
-		did = append(did, "dropped: "+shown(gone))
-	}
-	if approved > 0 {
-		did = append(did, fmt.Sprintf("approved: %s in %s; commit it", counted(approved, "target"), plain.Line(o.lockfile, maxShown)))
-	}
-	if o.dryRun {
-		did = []string{"dry run, nothing is written: " + strings.Join(did, "; ")}
-	} else if err := replaceFile(o.lockfile, data); err != nil {
-		return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists and may be written to")
+	did := outcome(l, o, approved, gone)
+	if !o.dryRun {
+		if err := replaceFile(o.lockfile, data); err != nil {
+			return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists and may be written to")
+		}
 	}
 	if !o.quiet {
 		fmt.Fprintf(a.stdout, "  %s\n\n", strings.Join(did, "\n  "))
 	}
 	return nil
+}
+
+// outcome says what was done to the lockfile, or would be.
+func outcome(l *lockfile, o *lockOptions, approved int, gone []string) []string {
+	would, next := "", "; commit it"
+	if o.dryRun {
+		would, next = "would be ", ""
+	}
+	var did []string
+	if l.misspelt {
+		did = append(did, would+"written afresh: the file was not as mcpvigil writes it; review it like a new one")
+	}
+	if len(gone) > 0 {
+		did = append(did, would+"dropped: "+shown(gone))
+	}
+	if approved > 0 {
+		did = append(did, fmt.Sprintf("%sapproved: %s in %s%s", would, counted(approved, "target"), plain.Line(o.lockfile, maxShown), next))
+	}
+	if o.dryRun {
+		did = append(did, "dry run: nothing was written")
+	}
+	return did
 }

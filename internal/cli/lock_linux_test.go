@@ -50,7 +50,9 @@ func TestLockAsks(t *testing.T) {
 		{"no", fakemcp.Tool("add"), "n\n", 1, []string{"Approve this of"}, ""},
 		{"enter", fakemcp.Tool("add"), "\n", 1, []string{"Approve this of"}, ""},
 		{"end", fakemcp.Tool("add"), "\x04", 1, []string{"Approve this of"}, ""},
-		{"findings", fakemcp.Tool("add", trap), "yes\nit is a test\n", 0, []string{"and accept", "Why are they harmless?"}, "it is a test"},
+		{"findings", fakemcp.Tool("add", trap), "yes\nit is a test\n", 0, []string{"and accept", "Why is that harmless?"}, "it is a test"},
+		{"reason at last", fakemcp.Tool("add", trap), "yes\n\nit is a test\n", 0, []string{"Why is that harmless?"}, "it is a test"},
+		{"no reason", fakemcp.Tool("add", trap), "yes\n\n\n", 1, []string{"no reason was given"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := fakemcp.New(t, fakemcp.Config{Tools: []string{tt.tool}})

@@ -165,7 +165,7 @@ type action func(ctx context.Context, g *given, args []string) (int, error)
 // runE fills flags from the environment and runs f.
 func (a *app) runE(f action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		g := &given{flags: cmd.Flags(), fromEnv: map[string]string{}, dash: cmd.ArgsLenAtDash()}
+		g := &given{flags: cmd.Flags(), fromEnv: map[string]string{}, dash: cmd.ArgsLenAtDash(), command: cmd.CommandPath()}
 		if a.program == healthcheckName {
 			g.strict = true
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -127,6 +128,7 @@ type outputOptions struct {
 	quiet, verbose bool
 	noColor        bool
 	file           string
+	also           []string // other reports, as FORMAT=FILE
 	exitMap        exitMap
 }
 
@@ -151,9 +153,36 @@ func (o *outputOptions) add(fs *pflag.FlagSet, formats ...render.Format) {
 func (o *outputOptions) addPlain(fs *pflag.FlagSet, formats ...render.Format) {
 	o.addBasic(fs, formats...)
 	grouped(fs, groupOutput, func() {
-		fs.StringVar(&o.file, "output", "", "write the report to `file`, which is replaced as a whole, also with --quiet")
+		fs.StringVarP(&o.file, "output", "o", "", "write the report to `file`, which is replaced as a whole, also with --quiet")
 		fs.BoolVar(&o.noColor, "no-color", false, "do not colour; the variable NO_COLOR does the same")
 	})
+}
+
+// addAlso is addPlain, and adds other reports of the same run.
+func (o *outputOptions) addAlso(fs *pflag.FlagSet, formats ...render.Format) {
+	o.addPlain(fs, formats...)
+	grouped(fs, groupOutput, func() {
+		fs.Var(list{&o.also, typeAlso, func(s string) error {
+			name, file, err := pair(s, "=")
+			if err != nil || file == "" {
+				return errors.New("not of the form FORMAT=FILE")
+			}
+			return formatValue{new(render.Format), formats}.Set(name)
+		}}, "also", "write the report in another format as well, such as `sarif=FILE` (repeatable)")
+	})
+}
+
+// writeAll writes the report as asked for, and those of --also.
+func (a *app) writeAll(o *outputOptions, show func(w io.Writer, o *outputOptions) error) error {
+	err := a.write(o, func(w io.Writer) error { return show(w, o) })
+	for _, s := range o.also {
+		name, file, _ := pair(s, "=") // the flag has refused what is none
+		other := *o
+		other.file = file
+		other.format, _ = render.ParseFormat(name)
+		err = errors.Join(err, a.write(&other, func(w io.Writer) error { return show(w, &other) }))
+	}
+	return err
 }
 
 func (a *app) renderOptions(o *outputOptions) render.Options {

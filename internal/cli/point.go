@@ -372,9 +372,17 @@ func (o *pointOptions) defaultFile(g *given) (*selection, error) {
 			return o.file(g, path)
 		}
 	}
-	return nil, usageErrorf("no server was given, and there is no mcpvigil.yaml here", "").
-		hint("give an MCP URL such as https://mcp.example.com/mcp, a configuration file, or -- and a command")
+	err := usageErrorf("no server was given, and there is no mcpvigil.yaml here", "")
+	if _, stat := os.Stat(projectFile); stat == nil {
+		// Its commands are started when somebody says so.
+		all := g.typed(func(*pflag.Flag) bool { return true })
+		return nil, err.hint("for the servers in %s: %s", projectFile, shellLine(g.command, append([]string{projectFile}, all...)))
+	}
+	return nil, err.hint("give an MCP URL such as https://mcp.example.com/mcp, a configuration file, or -- and a command")
 }
+
+// projectFile is where clients keep the servers of a project.
+const projectFile = ".mcp.json"
 
 func defaultFiles() []string {
 	return []string{"mcpvigil.yaml", "mcpvigil.yml", "agenthealth.yaml", "agenthealth.yml"}

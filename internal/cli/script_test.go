@@ -43,6 +43,7 @@ func params() testscript.Params {
 			"login":  logsInAs,
 			"authority": func(ts *testscript.TestScript, _ bool, args []string) {
 				as := newAuthority()
+				as.weak = ts.MkAbs("weak")
 				ts.Defer(as.Close)
 				ts.Setenv(args[0], as.URL)
 				ts.Setenv("AWAY", as.away)
@@ -69,6 +70,15 @@ func params() testscript.Params {
 					time.Sleep(50 * time.Millisecond)
 				}
 				ts.Fatalf("%s did not appear", args[0])
+			},
+			// capture NAME REGEXP puts the first group of a match in standard output
+			// into a variable.
+			"capture": func(ts *testscript.TestScript, _ bool, args []string) {
+				found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+				if len(found) < 2 {
+					ts.Fatalf("%s is not in standard output", args[1])
+				}
+				ts.Setenv(args[0], found[1])
 			},
 			"oneline": func(ts *testscript.TestScript, _ bool, args []string) {
 				checkOneLine(ts, args)

@@ -3,17 +3,21 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/config"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/render"
+	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
@@ -67,15 +71,22 @@ func (a *app) readExhibits(path string) ([]*exhibit, error) {
 		}
 		return out, nil
 	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		data = slices.Concat([]byte(`{"tools":`), data, []byte("}"))
+	}
 	s, err := surface.Read(data)
 	if err == nil {
 		return []*exhibit{{source: shownPath, file: path, surface: s}}, nil
 	}
-	if !isConfiguration(path) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !bytes.Contains(data, []byte("ervers")) {
-		return nil, hinted(fmt.Errorf("%s: %w", shownPath, err), "give what mcpvigil inspect --format surface writes, or JSON with tools, prompts, resources, resourceTemplates, instructions or serverInfo")
+	notSurface := hinted(fmt.Errorf("%s: %w", shownPath, err), "give what mcpvigil inspect --format surface writes, a list of tools, or JSON with tools, prompts, resources, resourceTemplates, instructions or serverInfo")
+	if !isConfiguration(path) {
+		return nil, notSurface
 	}
 	sel, err := readTargets(path, nil)
-	if err != nil {
+	switch {
+	case errors.Is(err, config.ErrNoServers), err != nil && !json.Valid(data) && jsonFile(path):
+		return nil, notSurface // which is what it is more likely to be
+	case err != nil:
 		return nil, explainProgram(path, explainFile(path, err))
 	}
 	var out []*exhibit
@@ -85,8 +96,7 @@ func (a *app) readExhibits(path string) ([]*exhibit, error) {
 	return out, nil
 }
 
-// isConfiguration tells a file with servers by its name. One of JSON has "servers" or
-// "mcpServers" in it, or the like.
+// isConfiguration tells a file that may have servers by its name.
 func isConfiguration(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
@@ -94,6 +104,8 @@ func isConfiguration(path string) bool {
 	}
 	return clientFile(path)
 }
+
+func jsonFile(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
 
 // exhibit finds what one argument names: a URL, a file that holds one surface, or
 // FILE#NAME where it holds several.
@@ -158,6 +170,20 @@ func (e *exhibit) list(ctx context.Context, p probe.Options) {
 	if s := e.report.Snapshot(); anything(s) {
 		e.surface = s
 	}
+}
+
+// accepted marks what the baseline accepts of the findings in e.
+func (e *exhibit) accepted(verdicts []baseline.Verdict) []baseline.Verdict {
+	if e.baseline == nil {
+		return verdicts
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if known, _ := e.baseline.Carry([]lint.Finding{v.Finding}); len(known) > 0 {
+			v.Accepted, v.Effect = &known[0], surface.Silent
+		}
+	}
+	return verdicts
 }
 
 // verification is e as it is shown, without a result where there is a surface.

@@ -111,10 +111,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		given := unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
-			out = usageErrorf("unknown flag", "-"+short)
+			out = beforeCommand(cmd, usageErrorf("unknown flag", "-"+short))
 			break
 		}
-		out = usageErrorf("unknown flag", "--"+given)
+		out = beforeCommand(cmd, usageErrorf("unknown flag", "--"+given))
 		if near := nearest(given, flagNames(cmd.Flags())); near != "" {
 			out = out.hint("did you mean --%s?", near)
 		}
@@ -130,6 +130,19 @@ func flagError(cmd *cobra.Command, err error) error {
 		out = usageErrorf(plain.Line(err.Error(), maxShown), "")
 	}
 	return withCommand(out, cmd)
+}
+
+// beforeCommand adds to the error of an unknown flag that it may be one of a server's
+// command.
+func beforeCommand(cmd *cobra.Command, err *userError) *userError {
+	args := cmd.Flags().Args() // those before the flag
+	if len(args) == 0 || strings.Contains(args[0], "://") || cmd.Flags().Lookup("stdio") == nil {
+		return err
+	}
+	if _, stat := os.Stat(args[0]); stat == nil && !strings.ContainsAny(args[0], `/\`) {
+		return err
+	}
+	return err.hint("to start a server, put -- before its command: %s -- %s", cmd.CommandPath(), shown(maskedArgs(args[:1])))
 }
 
 func flagNames(fs *pflag.FlagSet) []string {

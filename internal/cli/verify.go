@@ -66,7 +66,7 @@ protocol-version, bearer-env, header-env.
 	grouped(fs, groupDrift, func() {
 		fs.Var(list{&o.as, typeIdentity, isIdentity}, "as", "list the server as another client as well, such as `other=client-name=other` (repeatable)")
 	})
-	o.addPlain(fs, render.DriftFormats()...)
+	o.addAlso(fs, render.DriftFormats()...)
 	completeFlags(cmd)
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, args []string) (int, error) { return a.runVerify(ctx, g, &o, args) })
 	return cmd
@@ -81,6 +81,11 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 	if err != nil {
 		return 0, usageErrorf("--as: "+err.Error(), "")
 	}
+	for _, t := range sel.targets {
+		if t.AuditChain && len(others) > 0 {
+			return 0, usageErrorf("--as lists a server, and this target is checked for its login only", t.Label()).hint("choose targets with --target NAME")
+		}
+	}
 	if err := o.rename(g, sel); err != nil {
 		return 0, err
 	}
@@ -93,11 +98,12 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 			"run mcpvigil lock first, or name another with --lockfile")
 	}
 	p := o.listing()
+	line := g.commandLine(sel, args)
 	verifications := make([]*render.Verification, len(sel.targets))
 	a.each(sel, o.quiet, func(i int) {
 		t := sel.targets[i]
-		v := verify(ctx, t, lockfile, others, o.over(sel.policies[t]), p)
-		v.File, v.Next = o.lockfile, nextStep(&v.Result)
+		v := verify(ctx, t, lockfile, others, o.over(sel.policies[t]), p, line)
+		v.File, v.Next = o.lockfile, nextStep(&v.Result, t, line)
 		verifications[i] = v
 	})
 	if !o.quiet {
@@ -116,7 +122,7 @@ func listing(o *runOptions, l *limitOptions) probe.Options {
 }
 
 // verify compares one target with its baseline.
-func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identity, policy surface.Policy, p probe.Options) *render.Verification {
+func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identity, policy surface.Policy, p probe.Options, line commandLine) *render.Verification {
 	b, err := l.Find(t.Label(), baseline.BindingOf(t, clientOf(p.Client)))
 	if err != nil {
 		o := &observation{target: t, err: err, result: baseline.Unseen(baseline.Misconfigured, nil)}
@@ -129,6 +135,7 @@ func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identi
 		return v
 	}
 	o := observe(ctx, t, b, policy, l.beside(t).rules(), p)
+	o.line = line
 	var other *identity
 	var report *probe.Report
 	if o.seen != nil {
@@ -145,17 +152,4 @@ func verify(ctx context.Context, t *target.Target, l *lockfile, others []*identi
 		v.Result.Judge()
 	}
 	return v
-}
-
-// nextStep is what a person does about a result.
-func nextStep(r *baseline.Result) string {
-	switch r.Status {
-	case baseline.Changed:
-		return "read what changed (--verbose shows every text), then approve it with mcpvigil lock"
-	case baseline.Flagged:
-		return "read the findings; what is harmless is accepted with mcpvigil lock --accept ID --reason TEXT"
-	case baseline.Inconsistent:
-		return "ask whoever runs the server why it does not tell everybody the same"
-	}
-	return ""
 }

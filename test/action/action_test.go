@@ -261,22 +261,23 @@ func report(t *testing.T, log string) string {
 
 // TestArguments: inputs become these arguments and no others, whatever is in them.
 func TestArguments(t *testing.T) {
+	const summary = "the file for the summary"
 	const hostile = "x'\"; touch pwned; $(touch pwned) `touch pwned` --help *"
 	cases := []struct {
 		name   string
 		inputs map[string]string
 		want   []string
 	}{
-		{"none", nil, []string{"verify", "--lockfile=mcpvigil.lock", "--format=markdown"}},
+		{"none", nil, []string{"verify", "--lockfile=mcpvigil.lock", "--format=text", summary}},
 		{
 			"all",
-			map[string]string{"url": "http://127.0.0.1/mcp", "config": "a b.yaml", "lockfile": "l", "format": "text", "target": "one\ntwo words\n", "args": "--policy\nseed\n\n--\nnode\nserver.js"},
-			[]string{"verify", "--lockfile=l", "--format=text", "--url=http://127.0.0.1/mcp", "--config=a b.yaml", "--target=one", "--target=two words", "--policy", "seed", "--", "node", "server.js"},
+			map[string]string{"url": "http://127.0.0.1/mcp", "config": "a b.yaml", "lockfile": "l", "format": "text", "sarif": "s.sarif", "target": "one\ntwo words\n", "args": "--policy\nseed\n\n--\nnode\nserver.js"},
+			[]string{"verify", "--lockfile=l", "--format=text", summary, "--also=sarif=s.sarif", "--url=http://127.0.0.1/mcp", "--config=a b.yaml", "--target=one", "--target=two words", "--policy", "seed", "--", "node", "server.js"},
 		},
 		{
 			"hostile",
-			map[string]string{"url": hostile, "config": hostile, "lockfile": hostile, "format": hostile, "target": hostile, "args": hostile},
-			[]string{"verify", "--lockfile=" + hostile, "--format=" + hostile, "--url=" + hostile, "--config=" + hostile, "--target=" + hostile, hostile},
+			map[string]string{"url": hostile, "config": hostile, "lockfile": hostile, "format": hostile, "sarif": hostile, "target": hostile, "args": hostile},
+			[]string{"verify", "--lockfile=" + hostile, "--format=" + hostile, summary, "--also=sarif=" + hostile, "--url=" + hostile, "--config=" + hostile, "--target=" + hostile, hostile},
 		},
 	}
 	for _, c := range cases {
@@ -284,7 +285,8 @@ func TestArguments(t *testing.T) {
 			r := newRunner(t)
 			r.install(`printf '%s\n' "$@"`)
 			got := r.run("Verify", c.inputs)
-			if diff := gocmp.Diff(strings.Join(c.want, "\n")+"\n", report(t, got.log)); diff != "" || got.code != 0 {
+			want := strings.ReplaceAll(strings.Join(c.want, "\n")+"\n", summary, "--also=markdown="+filepath.Join(r.temp, "mcpvigil", "summary.md"))
+			if diff := gocmp.Diff(want, report(t, got.log)); diff != "" || got.code != 0 {
 				t.Errorf("code %d: %s", got.code, diff)
 			}
 			if left, _ := filepath.Glob(filepath.Join(r.workspace, "*")); len(left) > 0 {
@@ -299,7 +301,7 @@ func TestReport(t *testing.T) {
 	for _, code := range []int{0, 1, 2, 4} {
 		for _, format := range []string{"text", "markdown", "sarif"} {
 			r := newRunner(t)
-			r.install(fmt.Sprintf("echo '::error::not a command'\nexit %d\n", code))
+			r.install(fmt.Sprintf("echo '::error::not a command'\nfor a; do case $a in --also=markdown=*) echo in markdown >\"${a#*=*=}\";; esac; done\nexit %d\n", code))
 			got := r.run("Verify", map[string]string{"format": format, "output": "report out"})
 			if got.code != code || got.variables != fmt.Sprintf("exit-code=%d\n", code) {
 				t.Errorf("%d %s: code %d, variables %q", code, format, got.code, got.variables)
@@ -308,7 +310,7 @@ func TestReport(t *testing.T) {
 			if text, file := report(t, got.log), r.read(filepath.Join(r.workspace, "report out")); text != want || file != want {
 				t.Errorf("%d %s: log %q, file %q", code, format, text, file)
 			}
-			if inSummary := got.summary == want; inSummary != (format == "markdown") {
+			if got.summary != "in markdown\n" {
 				t.Errorf("%d %s: summary %q", code, format, got.summary)
 			}
 		}
