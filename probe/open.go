@@ -32,6 +32,9 @@ func (r *run) configure(ctx context.Context) bool {
 		r.misconfigured(failure{reason: reasonUnknownPin, text: fmt.Sprintf("the pinned protocol version \"%s\" is not known", plain.Line(pin, 40)), hint: "pin one of " + strings.Join(wire.Revisions(), ", ")})
 		return false
 	}
+	for _, value := range hidden(r.t) {
+		r.remember(value)
+	}
 	r.config = wire.Config{
 		Client: wire.Implementation{Name: firstSet(r.o.Client.Name, "mcpvigil"), Version: firstSet(r.o.Client.Version, moduleVersion())},
 		Pin:    r.t.ProtocolVersion,
@@ -75,8 +78,17 @@ func (r *run) reveal(ctx context.Context, s target.Secret, what string) (string,
 	if err != nil {
 		return "", &failure{reason: reasonUnreadableSecret, text: fmt.Sprintf("the value of %s cannot be read: %s", what, plain.Line(err.Error(), 300)), hint: "set it before the check, and see that this user may read it"}
 	}
-	r.secrets.Add(value)
+	r.remember(value)
 	return value, nil
+}
+
+// remember keeps a secret of the operator out of what is shown.
+func (r *run) remember(value string) {
+	if len(value) < shortestShared {
+		r.redact.Add(value)
+	} else {
+		r.secrets.Add(value)
+	}
 }
 
 // inspectHeader learns when a credential in a header ends, if it tells.

@@ -39,6 +39,9 @@ type Options struct {
 	// win, required items are added. Like Skip and Custom it is for the targets
 	// that are named, not for what they depend on.
 	Expect target.Expectations
+	// Secrets are shared with other checks, so that none shows those of another.
+	// Nil: the check knows its own.
+	Secrets *Secrets
 	// Custom checks run after the standard ones, in this order.
 	Custom []Custom
 	// Revisions also tries every known revision, each with its own opening, and

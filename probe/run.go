@@ -22,7 +22,7 @@ type run struct {
 	budgets budgets
 	clock   *clock
 	log     *wire.Log
-	// secrets and redact are those of the report.
+	// secrets and redact are those of the report. Short secrets are in redact alone.
 	secrets, redact *plain.Redactor
 	started         time.Time
 	report          *Report
@@ -54,7 +54,7 @@ func firstSet[T comparable](values ...T) T {
 }
 
 func newRun(t *target.Target, o Options, c *clock) *run {
-	secrets := plain.NewRedactor()
+	secrets := o.Secrets.redactor()
 	redact := secrets.Extend()
 	r := &run{
 		t: t, o: o, clock: c, budgets: settleBudgets(t, o), secrets: secrets, redact: redact, log: wire.NewLog(redact), started: time.Now(),

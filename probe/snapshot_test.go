@@ -284,10 +284,10 @@ func TestSnapshotMasksOnlyStrings(t *testing.T) {
 	t.Parallel()
 	const mark = surface.Redacted
 	for secret, tt := range map[string]struct{ in, want string }{
-		"8080":          {`"x":8080,"8080":{"y":[8080,"port 8080"]}`, `"name":"a","x":8080,"` + mark + `":{"y":[8080,"port ` + mark + `"]}}`},
+		"80808080":      {`"x":80808080,"80808080":{"y":[80808080,"port 80808080"]}`, `"name":"a","x":80808080,"` + mark + `":{"y":[80808080,"port ` + mark + `"]}}`},
 		`","x":"y`:      {`"title":"k","x":"y"`, `"type":"object"},"name":"a","title":"k","x":"y"}`},
-		"object":        {`"x":{}`, `"type":"` + mark + `"},"name":"a","x":{}}`},
-		"true":          {`"x":true,"y":"true"`, `"type":"object"},"name":"a","x":true,"y":"` + mark + `"}`},
+		"properties":    {`"x":{}`, `"inputSchema":{"` + mark + `":{"q":{"type":"string"}},"type":"object"},"name":"a","x":{}}`},
+		"true":          {`"x":true,"y":"true"`, `"type":"object"},"name":"a","x":true,"y":"true"}`}, // a common word
 		"back\\slash\"": {`"x":"a back\\slash\" b"`, `"type":"object"},"name":"a","x":"a ` + mark + ` b"}`},
 	} {
 		srv := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("a", tt.in)}})

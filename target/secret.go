@@ -59,6 +59,10 @@ func FromFile(path string) Secret { return Secret{&origin{source: sourceFile, re
 // seconds. No shell is involved. One line end at its end is not part of it.
 func FromCommand(argv ...string) Secret { return Secret{&origin{source: sourceCommand, argv: argv}} }
 
+// FromProgram reports whether a program prints the value: reading it twice may give
+// two values.
+func (s Secret) FromProgram() bool { return s.from != nil && s.from.source == sourceCommand }
+
 // IsZero reports whether s refers to nothing.
 func (s Secret) IsZero() bool { return s.from == nil }
 
