@@ -169,7 +169,8 @@ func (t *spokenChange) where(columns int) string {
 	if t.detail.pointer != "" {
 		pointer = " " + t.detail.pointer
 	}
-	if t.rank != rankNew && !strings.HasPrefix(t.detail.text, "text ") { // which the marks say
+	seen := strings.HasPrefix(t.detail.text, "text ") || strings.HasPrefix(t.detail.text, "told differently")
+	if t.rank != rankNew && !seen {
 		what = ": " + t.detail.text
 	}
 	what += inPlaces(t.old, t.now)

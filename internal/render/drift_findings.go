@@ -180,6 +180,7 @@ func (p *page) accepted(f *baseline.Verdict, columns int) {
 		p.bullet("        ", "        ", reason)
 		return
 	}
-	reason = cut(reason, screenColumns/2-4)
-	p.printf("  %s %s; %s\n", mark, cut(text, screenColumns-effectColumns-5-width(reason)), reason)
+	left := screenColumns - effectColumns - 5
+	reason = cut(reason, max(screenColumns/4, left-width(text)))
+	p.printf("  %s %s; %s\n", mark, cut(text, left-width(reason)), reason)
 }

@@ -149,7 +149,7 @@ func TestFindingsAreQuotedOnce(t *testing.T) {
         | hides what it did from everybody.
         block  rule_0  0123456789ab 2123456789ab  what is wrong
         block  rule_1  1123456789ab  what is wrong
-  OK    icon    tool add /icons; accepted: it is ours x\u{001B}[2J\u…
+  OK    icon    tool add /icons; accepted: it is ours x\u{001B}[2J\u{202E}\u{20…
 
   Summary: no changes, 3 findings (3 fail), 1 accepted
 `

@@ -95,7 +95,7 @@ func lintPage(sources []*Verification, o Options) []byte {
 		text += fmt.Sprintf(", %d accepted", known)
 	}
 	if len(sources) > 1 {
-		text += fmt.Sprintf(" in %d surfaces, %d of them without any", len(sources), clean)
+		text += fmt.Sprintf(" in %d surfaces, %d clean", len(sources), clean)
 	}
 	p.printf("\n")
 	p.say("", fmt.Sprintf("%s (rule set %s)", text, lint.Ruleset))
