@@ -286,7 +286,7 @@ func TestSnapshotMasksOnlyStrings(t *testing.T) {
 	for secret, tt := range map[string]struct{ in, want string }{
 		"80808080":      {`"x":80808080,"80808080":{"y":[80808080,"port 80808080"]}`, `"name":"a","x":80808080,"` + mark + `":{"y":[80808080,"port ` + mark + `"]}}`},
 		`","x":"y`:      {`"title":"k","x":"y"`, `"type":"object"},"name":"a","title":"k","x":"y"}`},
-		"properties":    {`"x":{}`, `"inputSchema":{"` + mark + `":{"q":{"type":"string"}},"type":"object"},"name":"a","x":{}}`},
+		"properties":    {`"x":{}`, `"type":"object","` + mark + `":{"q":{"type":"string"}}},"name":"a","x":{}}`},
 		"true":          {`"x":true,"y":"true"`, `"type":"object"},"name":"a","x":true,"y":"true"}`}, // a common word
 		"back\\slash\"": {`"x":"a back\\slash\" b"`, `"type":"object"},"name":"a","x":"a ` + mark + ` b"}`},
 	} {
