@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -395,18 +391,6 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	return exitHealthy, nil
 }
 
-// tellAccepted repeats what was accepted, and why.
-func (a *app) tellAccepted(accepted []baseline.Acceptance) {
-	for i, f := range accepted {
-		if i == maxRemarks {
-			fmt.Fprintf(a.stdout, "  accepted, too: %s\n", counted(len(accepted)-i, "finding"))
-			break
-		}
-		at := place(string(f.Kind), f.Item, f.Pointer)
-		fmt.Fprintf(a.stdout, "  accepted: %s at %s, because: %s\n", f.Rule, plain.Line(at, maxShown), plain.Line(f.Reason, maxShown))
-	}
-}
-
 // place names an item and a place in it, such as "tool add /description".
 func place(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
@@ -461,95 +445,6 @@ func (a *app) showCandidate(v *render.Verification, o *lockOptions, titled bool)
 	}
 	v.Below = 2 // writeLockfile's
 	return render.Drift(a.stdout, render.Human, command, []*render.Verification{v}, a.renderOptions(&o.outputOptions))
-}
-
-// noReason is recorded where a person gave none.
-const noReason = "accepted with --yes, no reason given"
-
-// decide asks, where there is somebody, and returns what is accepted of the open
-// findings. Nothing is approved unless each block finding is accepted.
-func (a *app) decide(c *candidate, open []lint.Finding, o *lockOptions) (accepted []baseline.Acceptance, ok bool, err error) {
-	chosen, left := open, []string(nil)
-	if len(o.accept) > 0 {
-		chosen = nil
-		for _, f := range open {
-			if slices.Contains(o.accept, f.ID) {
-				chosen = append(chosen, f)
-			} else {
-				left = append(left, f.Rule+" "+f.ID)
-			}
-		}
-	}
-	name := plain.Line(c.target.Label(), maxShown)
-	if len(left) > 0 {
-		a.fail(hinted(fmt.Errorf("%s is not approved: %s that nobody has accepted", name, counted(len(left), "block finding")),
-			"left are: %s", shown(left)))
-		return nil, false, nil
-	}
-	reason := o.reason
-	switch {
-	case o.yes && reason == "":
-		reason = noReason
-	case o.yes:
-	case a.interactive() && !o.dryRun:
-		if reason, ok, err = a.confirm(name, chosen, reason); err != nil || !ok {
-			return nil, false, err
-		}
-	case len(open) > 0 && len(o.accept) == 0:
-		a.fail(hinted(fmt.Errorf("%s is not approved: %s that nobody has accepted", name, counted(len(open), "block finding")),
-			"read each; only if all are harmless: %s", c.line.lock(c.target, "--yes", "--reason", "TEXT")))
-		return nil, false, nil
-	}
-	return baseline.Accept(chosen, reason), true, nil
-}
-
-// confirm asks whether what was shown is approved, and why the findings are
-// harmless.
-func (a *app) confirm(name string, chosen []lint.Finding, given string) (reason string, ok bool, err error) {
-	question := "Approve this of " + name
-	if len(chosen) > 0 {
-		question += ", and accept " + counted(len(chosen), "finding")
-	}
-	if answer, err := a.ask(question + "? [y/N] "); err != nil || !isYes(answer) {
-		return "", false, err
-	}
-	for asked := 0; len(chosen) > 0 && given == ""; asked++ {
-		if asked == 2 {
-			a.fail(hinted(fmt.Errorf("%s is not approved: no reason was given", name), "the reason is for those who review the lockfile"))
-			return "", false, nil
-		}
-		if given, err = a.ask("Why is that harmless? "); err != nil {
-			return "", false, err
-		}
-	}
-	return given, true, nil
-}
-
-// interactive reports whether a person can be asked.
-func (a *app) interactive() bool {
-	f, ok := a.stdin.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && terminal(a.stderr)
-}
-
-// ask puts a question and returns the line that is typed.
-func (a *app) ask(question string) (string, error) {
-	fmt.Fprint(a.stderr, question)
-	if a.answers == nil {
-		a.answers = bufio.NewReader(a.stdin)
-	}
-	line, err := a.answers.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	return strings.TrimSpace(line), nil
-}
-
-func isYes(answer string) bool {
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return true
-	}
-	return false
 }
 
 // writeLockfile writes what was approved, and without what is gone, if anything
