@@ -169,7 +169,7 @@ func TestRulesAreTold(t *testing.T) {
 	second.Item = "u"
 	v.Result.Changes = surface.Policy{}.Apply([]surface.Change{c, cloak, second})
 	for format, once := range map[Format][]string{
-		Human:    {"if that is meant:\n      mcpvigil lock --mask tool/t#/description=date\n", "MUST NOT vary per-connection", "    - Of 2026-01-01.\n    + Of 2026-01-02.\n", "as other: 2 tools: told differently\n"},
+		Human:    {"if that is meant:\n      mcpvigil lock --mask tool/t#/description=date\n", "MUST NOT vary per-connection", "    - Of 2026-01-01.\n    + Of 2026-01-02.\n", "as other: 2 tools\n"},
 		Markdown: {"--mask tool/t#/description=date", "MUST NOT vary per-connection", "- Of 2026-01-01.\n+ Of 2026-01-02.\n"},
 		JSON:     {`"mask": {`},
 	} {
@@ -288,5 +288,22 @@ func TestNoForgedLines(t *testing.T) {
 				t.Errorf("a line is forged:\n%s", page)
 			}
 		}
+	}
+}
+
+// TestMarkdownIsShared: a long part leaves room for those after it.
+func TestMarkdownIsShared(t *testing.T) {
+	long := upgraded()
+	for i := range long.Result.Changes {
+		if long.Result.Changes[i].Before != nil {
+			long.Result.Changes[i].After = text(strings.Repeat("Another sentence. ", 3000))
+		}
+	}
+	var b bytes.Buffer
+	if err := Drift(&b, Markdown, "verify", []*Verification{long, upgraded()}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > maxMarkdown || strings.Count(b.String(), "| `instructions` |") != 2 || !strings.Contains(b.String(), "+ Be verbose.") || !strings.Contains(b.String(), "more; --verbose has them") {
+		t.Errorf("%d bytes:\n%s", b.Len(), b.String())
 	}
 }

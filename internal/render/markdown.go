@@ -34,8 +34,9 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 	}
 	fmt.Fprintf(&b, "### mcpvigil %s: %s\n", command, word)
 	for i, v := range verifications {
-		part := markdownOf(v, o)
-		if b.Len()+len(part) > markdownLimit(o) {
+		left := markdownLimit(o) - b.Len()
+		part := markdownOf(v, o, left/(len(verifications)-i))
+		if len(part) > left {
 			fmt.Fprintf(&b, "\n%d more are left out, since this would be too long for a comment.\n", len(verifications)-i)
 			break
 		}
@@ -44,10 +45,10 @@ func markdown(command string, verifications []*Verification, o Options) []byte {
 	return []byte(b.String())
 }
 
-func markdownOf(v *Verification, o Options) string {
+// markdownOf writes one of them in about limit bytes.
+func markdownOf(v *Verification, o Options, limit int) string {
 	var b strings.Builder
 	r := &v.Result
-	limit := markdownLimit(o)
 	fmt.Fprintf(&b, "\n**%s** %s", v.word(), code(v.label()))
 	if v.Target != nil && v.Target.Name != "" && v.Target.Name != v.Target.Endpoint {
 		fmt.Fprintf(&b, ", %s", code(v.Target.Endpoint))
