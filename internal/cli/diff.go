@@ -79,7 +79,7 @@ func (a *app) runDiff(ctx context.Context, g *given, o *diffOptions, args []stri
 			sel.targets = append(sel.targets, e.target)
 		}
 	}
-	p := listing(&o.runOptions, &o.limitOptions)
+	p := listing(ctx, &o.runOptions, &o.limitOptions, sel.targets)
 	a.each(sel, o.quiet, func(i int) {
 		both[slices.IndexFunc(both[:], func(e *exhibit) bool { return e.target == sel.targets[i] })].list(ctx, p)
 	})

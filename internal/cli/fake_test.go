@@ -173,3 +173,32 @@ func TestLockKeepsNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSecretsOfOthers: a server repeats to one what it was told by another, as
+// another identity or for another target, now or in another run.
+func TestNoSecretsOfOthers(t *testing.T) {
+	t.Setenv("ONE", "alpha-token-99881")
+	t.Setenv("TWO", "admin-token-77662")
+	server := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("say", `"description":"heard alpha-token-99881 and admin-token-77662"`)}})
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "mcpvigil.lock"), filepath.Join(dir, "mcpvigil.yaml")
+	targets := "version: v1\ntargets:\n- {name: one, type: mcp, endpoint: " + server.URL + ", auth: {bearer_env: ONE}}\n- {name: two, type: mcp, endpoint: " + server.URL + ", auth: {bearer_env: TWO}}\n"
+	if err := os.WriteFile(file, []byte(targets), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"lock --yes --verbose --lockfile " + path + " " + file,
+		"verify --verbose --lockfile " + path + " " + file,
+		"lint " + file,
+		"diff --verbose " + file + "#one " + file + "#two",
+		"verify --verbose --format json --target one --lockfile " + path + " --as x=bearer-env=TWO " + file,
+	} {
+		code, stdout, stderr := runMain(t, strings.Fields(args)...)
+		if code > exitUnhealthy || strings.Contains(stdout+stderr, "99881") || strings.Contains(stdout+stderr, "77662") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+	if data, err := os.ReadFile(path); err != nil || strings.Contains(string(data), "99881") || strings.Contains(string(data), "77662") {
+		t.Errorf("%v\n%s", err, data)
+	}
+}

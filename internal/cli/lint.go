@@ -78,7 +78,7 @@ func (a *app) runLint(ctx context.Context, g *given, o *lintOptions, args []stri
 			sel.targets, live = append(sel.targets, e.target), append(live, e)
 		}
 	}
-	p := listing(&o.runOptions, &o.limitOptions)
+	p := listing(ctx, &o.runOptions, &o.limitOptions, sel.targets)
 	p.AuthMetadata = false // no text for models
 	a.each(sel, o.quiet, func(i int) { live[i].list(ctx, p) })
 	verifications := make([]*render.Verification, len(exhibits))

@@ -119,7 +119,7 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 		return 0, err
 	}
 	line := g.commandLine(sel, args)
-	p := listing(&o.runOptions, &o.limitOptions)
+	p := listing(ctx, &o.runOptions, &o.limitOptions, sel.targets)
 	candidates := make([]*candidate, len(sel.targets))
 	a.each(sel, o.quiet, func(i int) {
 		t := sel.targets[i]

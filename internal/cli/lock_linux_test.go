@@ -45,14 +45,16 @@ func TestLockAsks(t *testing.T) {
 		code              int
 		asked             []string
 		written           string // part of the lockfile; empty: there is none
+		args              []string
 	}{
-		{"yes", fakemcp.Tool("add"), "y\n", 0, []string{"Approve this of"}, "name: add"},
-		{"no", fakemcp.Tool("add"), "n\n", 1, []string{"Approve this of"}, ""},
-		{"enter", fakemcp.Tool("add"), "\n", 1, []string{"Approve this of"}, ""},
-		{"end", fakemcp.Tool("add"), "\x04", 1, []string{"Approve this of"}, ""},
-		{"findings", fakemcp.Tool("add", trap), "yes\nit is a test\n", 0, []string{"and accept", "Why is that harmless?"}, "it is a test"},
-		{"reason at last", fakemcp.Tool("add", trap), "yes\n\nit is a test\n", 0, []string{"Why is that harmless?"}, "it is a test"},
-		{"no reason", fakemcp.Tool("add", trap), "yes\n\n\n", 1, []string{"no reason was given"}, ""},
+		{"yes", fakemcp.Tool("add"), "y\n", 0, []string{"Approve this of"}, "name: add", nil},
+		{"no", fakemcp.Tool("add"), "n\n", 1, []string{"Approve this of"}, "", nil},
+		{"enter", fakemcp.Tool("add"), "\n", 1, []string{"Approve this of"}, "", nil},
+		{"end", fakemcp.Tool("add"), "\x04", 1, []string{"Approve this of"}, "", nil},
+		{"findings", fakemcp.Tool("add", trap), "yes\nit is a test\n", 0, []string{"and accept", "Why is that harmless?"}, "it is a test", nil},
+		{"reason at last", fakemcp.Tool("add", trap), "yes\n\nit is a test\n", 0, []string{"Why is that harmless?"}, "it is a test", nil},
+		{"no reason", fakemcp.Tool("add", trap), "yes\n\n\n", 1, []string{"no reason was given"}, "", nil},
+		{"dry run", fakemcp.Tool("add"), "", 0, nil, "", []string{"--dry-run"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := fakemcp.New(t, fakemcp.Config{Tools: []string{tt.tool}})
@@ -66,7 +68,10 @@ func TestLockAsks(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stdout.Close()
-			code := Main([]string{"mcpvigil", "lock", server.Target().Endpoint, "--lockfile", path}, program, stdout, program, noEnv)
+			code := Main(append([]string{"mcpvigil", "lock", server.Target().Endpoint, "--lockfile", path}, tt.args...), program, stdout, program, noEnv)
+			if len(tt.asked) == 0 {
+				_, _ = program.WriteString("nothing more\n")
+			}
 			shown := make([]byte, 64<<10)
 			_ = person.SetReadDeadline(time.Now().Add(10 * time.Second))
 			n, _ := person.Read(shown)
@@ -78,6 +83,9 @@ func TestLockAsks(t *testing.T) {
 					}
 					n += more
 				}
+			}
+			if len(tt.asked) == 0 && strings.Contains(string(shown[:n]), "?") {
+				t.Errorf("asked %q", shown[:n])
 			}
 			data, _ := os.ReadFile(path)
 			if code != tt.code || (tt.written == "") != (len(data) == 0) || !strings.Contains(string(data), tt.written) {

@@ -97,7 +97,7 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 		return 0, hinted(fmt.Errorf("there is no lockfile %s, so nothing is approved", plain.Line(o.lockfile, maxShown)),
 			"run mcpvigil lock first, or name another with --lockfile")
 	}
-	p := o.listing()
+	p := listing(ctx, &o.runOptions, &o.limitOptions, sel.targets, others...)
 	line := g.commandLine(sel, args)
 	verifications := make([]*render.Verification, len(sel.targets))
 	a.each(sel, o.quiet, func(i int) {
@@ -112,12 +112,15 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 	return a.concludeDrift(&o.outputOptions, "verify", verifications)
 }
 
-// listing are the options of a check that lists a surface.
-func (o *verifyOptions) listing() probe.Options { return listing(&o.runOptions, &o.limitOptions) }
-
-func listing(o *runOptions, l *limitOptions) probe.Options {
+// listing are the options of checks that list surfaces. What one of the targets gets
+// in with is shown of none: a server may repeat it to another, also in another run.
+func listing(ctx context.Context, o *runOptions, l *limitOptions, targets []*target.Target, others ...*identity) probe.Options {
 	p := o.probe()
-	p.Limits, p.AuthMetadata = l.limits, true
+	p.Limits, p.AuthMetadata, p.Secrets = l.limits, true, new(probe.Secrets)
+	p.Secrets.Learn(ctx, targets...)
+	for _, other := range others {
+		p.Secrets.Learn(ctx, &target.Target{Headers: other.headers})
+	}
 	return p
 }
 
