@@ -172,7 +172,7 @@ func digest(d surface.Digest) string {
 
 // rank orders effects from the strongest.
 func rank(e surface.Effect) int {
-	return slices.Index([]surface.Effect{surface.Fail, surface.Event, surface.Silent}, e)
+	return slices.Index(surface.Effects(), e)
 }
 
 // kindNoun is what one item of a kind is called. No kind is all of a surface.

@@ -162,12 +162,13 @@ func (p *page) spoken(t *spokenChange, columns int) {
 // where says which text it is, in at most columns.
 func (t *spokenChange) where(columns int) string {
 	c := t.changes[0]
-	as, pointer, what := "", "", ""
+	as, gap, pointer, what := "", "", "", ""
 	if t.row.identity != "" {
 		as = "as " + cut(t.row.identity, columns/4) + ": "
 	}
 	if t.detail.pointer != "" {
-		pointer = " " + t.detail.pointer
+		pointer = t.detail.pointer
+		gap = " "
 	}
 	seen := strings.HasPrefix(t.detail.text, "text ") || strings.HasPrefix(t.detail.text, "told differently")
 	if t.rank != rankNew && !seen {
@@ -183,8 +184,8 @@ func (t *spokenChange) where(columns int) string {
 	if c.Kind == surface.Instructions {
 		items, what = "", strings.TrimLeft(what, ":, ")
 	}
-	items = cut(items, max(20, columns-width(as+pointer+what)))
-	return cut(as+items+cutFront(pointer, max(20, columns-width(as+items+what)))+what, columns)
+	items = cut(items, max(20, columns-width(as+gap+pointer+what)))
+	return cut(as+items+gap+cutFront(pointer, max(20, columns-width(as+items+gap+what)))+what, columns)
 }
 
 // without are the changes that none of texts shows.
