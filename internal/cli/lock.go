@@ -348,6 +348,9 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	v.File = o.lockfile
 	if why := c.whyNotApproved(); why != "" {
 		v.Remarks = append(v.Remarks, "not approved: "+why)
+		if c.complete() {
+			v.Word = "not approved"
+		}
 		code := driftCode([]*baseline.Result{{Status: v.Result.Status}})
 		if code != exitMisconfigured {
 			code = exitUnknown
