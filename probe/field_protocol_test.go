@@ -465,7 +465,7 @@ func TestFieldC15ToolSchema(t *testing.T) {
 			r := check(t, srv.Target(), probe.Options{})
 			verify(t, r, want{
 				status: probe.StatusUnhealthy, step: probe.StepTools, reason: "tool-schema",
-				text: []string{`"second"`, tc.pointer, "1 of 3 tools", "strict clients show 0"},
+				text: []string{`"second"`, tc.pointer, "1 of 3 tools", "strict clients show none of its tools"},
 			})
 			if d := step(t, r, probe.StepTools).Details; d["tool"] != "second" || d["index"] != 1 || d["pointer"] != tc.pointer {
 				t.Errorf("details: %v", d)

@@ -180,7 +180,7 @@ func (r *run) unusableTools(l *wire.Listing, d time.Duration) {
 	first := l.Schemas[0]
 	r.failAfter(StepTools, failure{
 		reason: reasonToolSchema,
-		text: fmt.Sprintf("the tool \"%s\" (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show 0",
+		text: fmt.Sprintf("the tool \"%s\" (entry %d) has an unusable schema: %s %s; %d of %d tools are affected, and strict clients show none of its tools",
 			first.Tool, first.Index, first.Pointer, first.Text, len(l.Schemas), len(l.Items)),
 		details: map[string]any{"tool": first.Tool, "index": first.Index, "pointer": first.Pointer, "toolCount": len(l.Items), "toolNames": r.names(l)},
 	}, d)

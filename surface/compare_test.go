@@ -225,7 +225,7 @@ func TestCompareAnnotations(t *testing.T) {
 		{`{"openWorldHint":false}`, `{"openWorldHint":true}`, "tool-open-world t /annotations/openWorldHint became open-world"},
 		{`{}`, `{"readOnlyHint":true}`, "tool-hints-relaxed t /annotations/readOnlyHint became read-only"},
 		{`{"destructiveHint":true}`, `{"destructiveHint":false}`, "tool-hints-relaxed t /annotations/destructiveHint no longer destructive"},
-		{`{}`, `{"openWorldHint":false}`, "tool-hints-relaxed t /annotations/openWorldHint became closed-world"},
+		{`{}`, `{"openWorldHint":false}`, "tool-hints-relaxed t /annotations/openWorldHint now claims to be closed-world"},
 		{`{}`, `{"idempotentHint":true}`, "tool-annotations t /annotations/idempotentHint became idempotent"},
 		{`{"idempotentHint":true}`, `{}`, "tool-annotations t /annotations/idempotentHint no longer idempotent"},
 		{`{}`, `{"x":1}`, "tool-annotations t /annotations/x added"},

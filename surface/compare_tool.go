@@ -170,7 +170,7 @@ func (d *differ) hint(m member, was, is hints) {
 		case is.openWorld && !was.openWorld:
 			report(ToolOpenWorld, "became open-world")
 		case was.openWorld && !is.openWorld:
-			report(ToolHintsRelaxed, "became closed-world")
+			report(ToolHintsRelaxed, "now claims to be closed-world")
 		}
 	}
 }
