@@ -94,7 +94,7 @@ func (r *run) takeEvidence() {
 			e.Err = plain.Line(r.redact.String(x.Err.Error()), 400)
 		}
 		if x.HTTPMethod != "" {
-			e.Curl = plain.Line(r.redact.String(curl(x)), 4000)
+			e.Curl = func() string { return plain.Line(r.redact.String(curl(x)), 4000) }
 		}
 		r.report.Evidence = append(r.report.Evidence, e)
 		r.takeCertificate(x)

@@ -270,7 +270,7 @@ func TestTheCurlLineIsOneCommand(t *testing.T) {
 	tgt := &target.Target{Endpoint: server.URL, Headers: []target.Header{{Name: "X-`touch$ifs$home`'!-Key", Value: target.Literal("v1234567")}}}
 	rep := check(t, tgt, probe.Options{})
 	const want = "-H 'X-`touch$ifs$home`'\\''!-Key: '\"$X__TOUCH_IFS_HOME____KEY\""
-	if line := rep.Evidence[0].Curl; !strings.Contains(line, want) {
+	if line := rep.Evidence[0].Curl(); !strings.Contains(line, want) {
 		t.Errorf("%s\ndoes not hold\n%s", line, want)
 	}
 }

@@ -262,9 +262,9 @@ type Exchange struct {
 	Bytes int64
 	// Err is why it failed, safe to show, or empty.
 	Err string
-	// Curl is a shell line that sends the same request, with secrets replaced
-	// by variables to fill in; empty on stdio.
-	Curl string
+	// Curl writes a shell line that sends the same request, with secrets replaced
+	// by variables to fill in. Nil on stdio.
+	Curl func() string
 }
 
 // Millis is a duration in milliseconds, marshalled with at most three decimals.

@@ -257,7 +257,7 @@ func (p *page) reproduce(r *probe.Report) {
 		return
 	}
 	p.section("To send the failing request yourself:")
-	p.printf("    %s\n", plain.Line(e.Curl, maxCurl))
+	p.printf("    %s\n", plain.Line(e.Curl(), maxCurl))
 }
 
 // failedExchange is the last exchange with an error in the step that decided the
@@ -270,7 +270,7 @@ func failedExchange(r *probe.Report) *probe.Exchange {
 	var found *probe.Exchange
 	for i := range r.Evidence {
 		e := &r.Evidence[i]
-		if e.Curl == "" || e.Step != worst.Name {
+		if e.Curl == nil || e.Step != worst.Name {
 			continue
 		}
 		if found == nil || e.Err != "" || e.Status >= 400 || found.Err == "" && found.Status < 400 {
@@ -282,7 +282,7 @@ func failedExchange(r *probe.Report) *probe.Exchange {
 	}
 	// The step may have judged an exchange that an earlier one sent.
 	for i := range r.Evidence {
-		if e := &r.Evidence[i]; e.Curl != "" && e.Step != "" {
+		if e := &r.Evidence[i]; e.Curl != nil && e.Step != "" {
 			found = e
 		}
 	}

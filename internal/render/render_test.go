@@ -141,7 +141,7 @@ func unhealthy() *probe.Report {
 	r.Evidence = []probe.Exchange{
 		{
 			Step: "connect", Method: "server/discover", HTTPMethod: "POST", URL: "http://127.0.0.1:9/mcp", Duration: 3 * time.Millisecond,
-			Stages: &probe.Stages{TCP: ms(0.2)}, Err: "connection refused", Curl: "curl -sS -X POST -H 'Authorization: Bearer $TOKEN' http://127.0.0.1:9/mcp",
+			Stages: &probe.Stages{TCP: ms(0.2)}, Err: "connection refused", Curl: func() string { return "curl -sS -X POST -H 'Authorization: Bearer $TOKEN' http://127.0.0.1:9/mcp" },
 		},
 	}
 	return r
@@ -178,7 +178,7 @@ func hostile() *probe.Report {
 	r.Certificate = &probe.Certificate{Subject: evil, Issuer: evil, Names: []string{evil}, NotAfter: at(), DaysLeft: -1}
 	r.Revisions = []probe.Revision{{Version: evil, Answer: evil}}
 	r.Dependencies = []probe.DependencyResult{{Name: evil, Relationship: target.Relationship(evil), Status: probe.StatusUnhealthy}}
-	r.Evidence = []probe.Exchange{{Step: "tools" + evil, Method: evil, HTTPMethod: evil, URL: evil, ContentType: evil, Err: evil, Curl: "curl " + evil}}
+	r.Evidence = []probe.Exchange{{Step: "tools" + evil, Method: evil, HTTPMethod: evil, URL: evil, ContentType: evil, Err: evil, Curl: func() string { return "curl " + evil }}}
 	object := json.RawMessage(fmt.Sprintf(`{"name":%q,"uri":"u\u202e","uriTemplate":"\u001b[1m","description":"\u001b[31mred \u202egnp\nsecond","n":12345678901234567890,"n":1.0}`, "tool"+"\u200b"))
 	r.Inventory = &probe.Inventory{
 		Opening: json.RawMessage("{\"instructions\":\"do \\u001b[5m this\\n\u202ethat\"}"),

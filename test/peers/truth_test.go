@@ -229,7 +229,7 @@ func replies(r *probe.Report) (kind, session string) {
 			continue
 		}
 		kind = map[bool]string{true: "SSE", false: "JSON"}[strings.HasPrefix(x.ContentType, "text/event-stream")]
-		if strings.Contains(x.Curl, "Mcp-Session-Id") {
+		if x.Curl != nil && strings.Contains(x.Curl(), "Mcp-Session-Id") {
 			session = "yes"
 		}
 	}
