@@ -509,9 +509,10 @@ func badUnicode(t *text) {
 		return
 	}
 	bad = nil
-	for i, r := range t.s {
-		if r == utf8.RuneError {
-			bad = append(bad, mark{start: i, end: i + len("\uFFFD")})
+	for i, size := 0, 0; i < len(t.s); i += size {
+		var r rune
+		if r, size = utf8.DecodeRuneInString(t.s[i:]); r == utf8.RuneError {
+			bad = append(bad, mark{start: i, end: i + size}) // a byte of it is not whole in a reading
 		}
 	}
 	t.item.report(hit{
