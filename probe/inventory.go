@@ -15,8 +15,9 @@ type Inventory struct {
 	// Opening is the result of server/discover or initialize. Nil when there was
 	// none.
 	Opening json.RawMessage
-	// The lists. One that the server does not have is empty; one that was not
-	// listed to its end, for whatever reason, is nil.
+	// The lists. One that the server does not have, or declares and does not
+	// implement, is empty; one that was not listed to its end, for whatever reason,
+	// is nil, and so are tools that are declared and not implemented.
 	Tools, Resources, ResourceTemplates, Prompts []json.RawMessage
 	// Disputed are the lists in which other clients may read something else than the
 	// check did: an answer had a member twice or in another letter case, or the last

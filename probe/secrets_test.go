@@ -59,3 +59,14 @@ func TestSecretsOnACommandLine(t *testing.T) {
 		t.Errorf("%s: %q", r.Status, tools)
 	}
 }
+
+// TestToolsThatAreRefused: tools that are declared and answered with method not found
+// are not an empty list, which would read as removal.
+func TestToolsThatAreRefused(t *testing.T) {
+	s := fakemcp.New(t, fakemcp.Config{})
+	s.On("tools/list", fakemcp.Error(-32601, "Method not found"))
+	r := probe.Check(context.Background(), s.Target(), probe.Options{})
+	if got := r.Snapshot().Unlisted(); !slices.Equal(got, []surface.Kind{surface.Tool}) {
+		t.Errorf("not listed: %v, want the tools", got)
+	}
+}

@@ -160,6 +160,9 @@ func (r *run) keep(listings ...*wire.Listing) {
 			r.report.Inventory.Disputed = append(r.report.Inventory.Disputed, kindOf(l.Inventory))
 		}
 		if l.Unsupported {
+			if l.Inventory == wire.Tools { // declared, and refused: what a failure looks like, too
+				r.report.Inventory.Tools = nil
+			}
 			continue
 		}
 		n := len(l.Items)

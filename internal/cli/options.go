@@ -260,5 +260,7 @@ func (a *app) run(ctx context.Context, check checker, sel *selection, p probe.Op
 	} else {
 		line.show("checking %d servers", n)
 	}
+	p.Secrets = new(probe.Secrets)
+	p.Secrets.Learn(ctx, sel.targets...)
 	return check(ctx, sel, p)
 }
