@@ -61,7 +61,7 @@ func (p *page) introduction(v *Verification, room int) {
 		if text := spoken(c.After); text != nil {
 			said = ": " + firstLine(textOf(text))
 		}
-		p.printf("    %s\n", cut(kindNoun(c.Kind)+" "+name(c.Item)+said, screenColumns-4))
+		p.printf("    %s\n", cut(kindNoun(c.Kind)+" "+listed(c.Item)+said, screenColumns-4))
 	}
 	if n := len(items) - len(shown); n > 0 {
 		p.printf("  and %d more; --verbose shows everything\n", n)

@@ -65,6 +65,16 @@ func rows(changes []*surface.Change) []*row {
 	return out
 }
 
+// listed is a name as it stands among others: one that could pass for several, or for
+// more than a name, is quoted.
+func listed(s string) string {
+	s = name(s)
+	if s != "" && !strings.ContainsAny(s, " ,:\"'`") {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`
+}
+
 // pointers are the changes of a result, to be told apart by where they are.
 func pointers(changes []surface.Change) []*surface.Change {
 	out := make([]*surface.Change, len(changes))
@@ -75,11 +85,11 @@ func pointers(changes []surface.Change) []*surface.Change {
 }
 
 func (r *row) add(c *surface.Change) {
-	item := name(c.Item)
+	item := listed(c.Item)
 	if c.Renamed != "" {
-		other := " (now " + name(c.Renamed) + ")"
+		other := " (now " + listed(c.Renamed) + ")"
 		if c.After != nil && c.Before == nil {
-			other = " (was " + name(c.Renamed) + ")"
+			other = " (was " + listed(c.Renamed) + ")"
 		}
 		item += other
 	}

@@ -107,7 +107,7 @@ func itemNames(changes []*surface.Change) []string {
 	var out []string
 	for _, c := range changes {
 		if c.Item != "" {
-			out = append(out, name(c.Item))
+			out = append(out, listed(c.Item))
 		}
 	}
 	return out
