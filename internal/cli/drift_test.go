@@ -142,8 +142,8 @@ func TestLockfileStaysAsItWas(t *testing.T) {
 	b := baseline.New("a", baseline.Binding{Endpoint: "stdio://a"}, offering())
 	a := &app{stdout: &output{w: io.Discard}}
 	o := &lockOptions{lockfileOptions: lockfileOptions{lockfile: path}}
-	twice := &lockfile{Lockfile: &baseline.Lockfile{Baselines: []*baseline.Baseline{b, b}}}
-	err := a.writeLockfile(twice, o, 1, nil)
+	twice := &lockfile{data: []byte("before"), Lockfile: &baseline.Lockfile{Baselines: []*baseline.Baseline{b, b}}}
+	err := a.writeLockfile(t.Context(), twice, o, []*baseline.Baseline{b}, nil)
 	if data, _ := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "is not written") || string(data) != "before" {
 		t.Errorf("%v: %s", err, data)
 	}

@@ -137,7 +137,8 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 	if err := o.masking(candidates); err != nil {
 		return 0, err
 	}
-	code, approved := exitHealthy, 0
+	code := exitHealthy
+	var approved []*baseline.Baseline
 	for i, c := range candidates {
 		more, err := a.consider(c, o, i == 0)
 		if err != nil {
@@ -146,19 +147,19 @@ func (a *app) runLock(ctx context.Context, g *given, o *lockOptions, args []stri
 		code = worseCode(code, more)
 		if c.next != nil {
 			lockfile.Put(c.next)
-			approved++
+			approved = append(approved, c.next)
 		}
 	}
 	gone := lockfile.gone(sel)
 	if o.prune {
-		lockfile.Baselines = slices.DeleteFunc(lockfile.Baselines, func(b *baseline.Baseline) bool { return slices.Contains(gone, b.Name) })
+		lockfile.drop(gone)
 	} else {
 		if !o.quiet {
 			a.warnOfGone(o.lockfile, gone)
 		}
 		gone = nil
 	}
-	return code, a.writeLockfile(lockfile, o, approved, gone)
+	return code, a.writeLockfile(ctx, lockfile, o, approved, gone)
 }
 
 // ownNames refuses two servers of one name, of which only one could be kept.
@@ -452,9 +453,31 @@ func (a *app) showCandidate(v *render.Verification, o *lockOptions, titled bool)
 
 // writeLockfile writes what was approved, and without what is gone, if anything
 // was or the file is misspelt.
-func (a *app) writeLockfile(l *lockfile, o *lockOptions, approved int, gone []string) error {
-	if approved == 0 && len(gone) == 0 && !l.misspelt {
+func (a *app) writeLockfile(ctx context.Context, l *lockfile, o *lockOptions, approved []*baseline.Baseline, gone []string) error {
+	if len(approved) == 0 && len(gone) == 0 && !l.misspelt {
 		return nil
+	}
+	path, mode, err := o.place()
+	if err != nil && !o.dryRun {
+		return notWritten(err)
+	}
+	if !o.dryRun {
+		release, err := exclusive(ctx, path)
+		if err != nil {
+			return notWritten(err)
+		}
+		defer release()
+		now, err := o.reread(a, l)
+		if err != nil {
+			return err
+		}
+		if now != nil { // another process has approved something meanwhile
+			for _, b := range approved {
+				now.Put(b)
+			}
+			now.drop(gone)
+			l = now
+		}
 	}
 	if i := slices.IndexFunc(l.Baselines, func(b *baseline.Baseline) bool { return b.Edited }); i >= 0 {
 		return hinted(fmt.Errorf("%s is not written: its baseline of %s was edited by hand, and is not approved now", plain.Line(o.lockfile, maxShown), plain.Line(l.Baselines[i].Name, maxShown)),
@@ -465,16 +488,25 @@ func (a *app) writeLockfile(l *lockfile, o *lockOptions, approved int, gone []st
 		return hinted(fmt.Errorf("%s is not written, as it could not be read again: %w", plain.Line(o.lockfile, maxShown), err),
 			"keep the servers in several lockfiles (--lockfile)")
 	}
-	did := outcome(l, o, approved, gone)
+	did := outcome(l, o, len(approved), gone)
 	if !o.dryRun {
-		if err := replaceFile(o.lockfile, data); err != nil {
-			return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists and may be written to")
+		if err := replaceAs(path, data, mode); err != nil {
+			return notWritten(err)
 		}
 	}
 	if !o.quiet {
 		fmt.Fprintf(a.stdout, "  %s\n\n", strings.Join(did, "\n  "))
 	}
 	return nil
+}
+
+func notWritten(err error) error {
+	return hinted(fmt.Errorf("write the lockfile: %w", err), "check that the directory exists, and that it and the file may be written to")
+}
+
+// drop drops the baselines of the names.
+func (l *lockfile) drop(names []string) {
+	l.Baselines = slices.DeleteFunc(l.Baselines, func(b *baseline.Baseline) bool { return slices.Contains(names, b.Name) })
 }
 
 // outcome says what was done to the lockfile, or would be.

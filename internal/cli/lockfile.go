@@ -2,13 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -51,6 +55,8 @@ func (o *lockfileOptions) rename(g *given, sel *selection) error {
 type lockfile struct {
 	*baseline.Lockfile
 	exists bool
+	// data is what the file held.
+	data []byte
 	// misspelt: it is not written as mcpvigil writes it.
 	misspelt bool
 	// sections are those of the file, in the order of the baselines.
@@ -58,7 +64,7 @@ type lockfile struct {
 }
 
 func newLockfile(l *baseline.Lockfile, data []byte) *lockfile {
-	return &lockfile{Lockfile: l, exists: true, sections: sync.OnceValue(func() []section { return sectionsOf(data) })}
+	return &lockfile{Lockfile: l, exists: true, data: data, sections: sync.OnceValue(func() []section { return sectionsOf(data) })}
 }
 
 // read reads the lockfile. One that does not exist, or is empty, has no baselines.
@@ -89,7 +95,7 @@ func (o *lockfileOptions) readAs(a *app, read func([]byte) (*baseline.Lockfile, 
 		return nil, explainFile(o.lockfile, err)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return newLockfile(&baseline.Lockfile{}, nil), nil
+		return newLockfile(&baseline.Lockfile{}, data), nil
 	}
 	l, err := read(data)
 	if err != nil {
@@ -97,6 +103,72 @@ func (o *lockfileOptions) readAs(a *app, read func([]byte) (*baseline.Lockfile, 
 			"if it was damaged, take the last good one from version control; --lockfile names another")
 	}
 	return newLockfile(l, data), nil
+}
+
+// exclusivePatience is how long another process may take to write a lockfile.
+const exclusivePatience = 30 * time.Second
+
+// exclusive waits until no other process replaces the lockfile at path.
+func exclusive(ctx context.Context, path string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, exclusivePatience)
+	defer cancel()
+	for {
+		release, ok := tryExclusive(path)
+		if ok {
+			return release, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s is being written by another process", plain.Line(path, maxShown))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// place is the file that the lockfile is, wherever links lead, also one that is not
+// there yet, and the mode that it keeps.
+func (o *lockfileOptions) place() (path string, mode fs.FileMode, err error) {
+	path = o.lockfile
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return "", 0, err
+		}
+		return path, info.Mode().Perm(), f.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		for range maxLinks {
+			to, err := os.Readlink(path)
+			if err != nil {
+				break
+			}
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(path), to)
+			}
+			path = to
+		}
+	}
+	return path, newLockfileMode, nil
+}
+
+const (
+	maxLinks        = 40
+	newLockfileMode = 0o644
+)
+
+// reread is the lockfile as it is now, or nil while it is what l was read from, and
+// where it is no file that can be read twice.
+func (o *lockfileOptions) reread(a *app, l *lockfile) (*lockfile, error) {
+	info, err := os.Stat(o.lockfile)
+	if o.lockfile == "-" || err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	data, err := a.readWhole(o.lockfile, baseline.MaxBytes)
+	if (err == nil || errors.Is(err, fs.ErrNotExist)) && bytes.Equal(data, l.data) {
+		return nil, nil
+	}
+	return o.readLoose(a)
 }
 
 // section is where a baseline stands in the file.

@@ -62,7 +62,10 @@ func (a *app) writeFile(path string, data []byte) error {
 	return replaceFile(path, data)
 }
 
-func replaceFile(path string, data []byte) error {
+func replaceFile(path string, data []byte) error { return replaceAs(path, data, 0o644) }
+
+// replaceAs gives the new file a mode.
+func replaceAs(path string, data []byte, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -87,7 +90,7 @@ func replaceFile(path string, data []byte) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as it should
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
