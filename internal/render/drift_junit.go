@@ -100,7 +100,7 @@ func changeCase(r *row, suite string) junitCase {
 			}
 		}
 	}
-	body := plain.Text(text.String(), 20*maxLine)
+	body := plain.Text(strings.Join(within(strings.Split(text.String(), "\n"), 20*maxLine), "\n"), 20*maxLine)
 	if r.effect == surface.Fail {
 		c.Failure = &junitProblem{Type: r.details[0].changes[0].Event, Message: line(r.what(4*screenColumns, true)), Text: body}
 	} else {

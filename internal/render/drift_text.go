@@ -69,6 +69,9 @@ func (p *page) differences(r *row) {
 					p.printf("          %s\n", p.colour(code, part))
 				}
 			}
+			for _, l := range partsOf(c) {
+				p.bullet("          ", "          ", l)
+			}
 		}
 	}
 }

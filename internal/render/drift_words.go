@@ -278,10 +278,15 @@ func excerptLines(c *surface.Change) []string {
 	if old != nil {
 		out = append(out, "- "+a)
 	}
+	end := cutEnd(old, a)
 	if now != nil {
 		out = append(out, "+ "+b)
+		if added := cutEnd(now, b); added != nil {
+			end = added
+		}
 	}
-	return out
+	out = append(out, end...)
+	return append(out, partsOf(c)...)
 }
 
 // placeOf names the items and the place of changes that are the same.

@@ -15,6 +15,8 @@ const (
 	maxMarkdown     = 60_000  // bytes
 	maxSummary      = 900_000 // likewise, where all is asked for: of a job's summary, of which hosts take 1 MiB
 	maxMarkdownCell = 300     // runes
+	leastEdit       = 2000    // bytes of a difference that is shown in part
+	fences          = 100     // bytes around it
 )
 
 // markdown writes verifications for a comment on a pull request. Whatever a
@@ -132,22 +134,30 @@ func markdownChange(r *row, d *detail) string {
 // limit bytes. It is folded away until it is asked for.
 func markdownTexts(changes []surface.Change, limit int, all bool) string {
 	const head, foot = "\n<details>\n<summary>What was said, and what is said now</summary>\n", "\n</details>\n"
-	const more = "\nand 00000 more; --verbose has them\n"
+	const more = "\nand 00000 more: " + tooLong + "\n"
 	var b strings.Builder
 	left := 0
 	for _, t := range editsToShow(changes, all) {
-		text := "\n" + code(placeOf(t)) + "\n\n" + fenced(unified(t[0].Before, t[0].After))
-		if len(head)+b.Len()+len(text)+len(more)+len(foot) > limit {
+		title := "\n" + code(placeOf(t)) + "\n\n"
+		edit := append(unified(t[0].Before, t[0].After), partsOf(t[0])...)
+		text := title + fenced(edit)
+		used := len(head) + b.Len() + len(more) + len(foot)
+		if room := limit - used - len(title) - fences; used+len(text) > limit && room > leastEdit {
+			text = title + fenced(within(edit, room))
+		}
+		if used+len(text) > limit {
 			left++
 			continue
 		}
 		b.WriteString(text)
 	}
+	if left > 0 && all {
+		fmt.Fprintf(&b, "\nand %d more: %s\n", left, tooLong)
+	} else if left > 0 {
+		fmt.Fprintf(&b, "\nand %d more; --verbose has them\n", left)
+	}
 	if b.Len() == 0 {
 		return ""
-	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\nand %d more; --verbose has them\n", left)
 	}
 	return head + b.String() + foot
 }
