@@ -47,7 +47,7 @@ func partsOf(c *surface.Change) []string {
 // it ends. Nil: the excerpt shows it.
 func cutEnd(value json.RawMessage, shownAs string) []string {
 	s := strings.TrimRight(textOf(value), " \n")
-	if value == nil || !strings.HasSuffix(shownAs, "…") || strings.HasSuffix(s, "…") && len(s) < len(shownAs) {
+	if value == nil || partial(value) || !strings.HasSuffix(shownAs, "…") || strings.HasSuffix(s, "…") && len(s) < len(shownAs) {
 		return nil
 	}
 	tail := []rune(s)
