@@ -71,6 +71,11 @@ func (a *app) runDiff(ctx context.Context, g *given, o *diffOptions, args []stri
 		if err != nil {
 			return 0, err
 		}
+		if e.file != "" {
+			if err := o.sparing(e.file); err != nil {
+				return 0, err
+			}
+		}
 		both[i] = e
 	}
 	sel := &selection{concurrency: 2}

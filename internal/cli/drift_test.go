@@ -58,7 +58,21 @@ func TestIdentities(t *testing.T) {
 	if !got[0].sameCredential() || got[2].sameCredential() {
 		t.Error("whose credential it is was mistaken")
 	}
-	for _, bad := range []string{"", "name", "name=", "name=value", "=client-name=x", "a=colour=red", "a=bearer-env=not a name", "a=header-env=KEY", "a=header-env=X=not a name"} {
+	for _, twice := range [][]string{
+		{"a=client-name=x,client-name=y"},
+		{"a=client-name=x", "a=user-agent=x,client-name=x"},
+		{"a=bearer-env=A,bearer-env=B"},
+		{"a=header-env=X-Key=A,header-env=x-key=B"},
+		{"a=header-env=Authorization=A,bearer-env=B"},
+	} {
+		if _, err := identities(twice); err == nil || !strings.Contains(err.Error(), "twice") {
+			t.Errorf("%q: %v", twice, err)
+		}
+	}
+	if _, err := identities([]string{"a=header-env=X=A,header-env=Y=B", "b=client-name=x", "c=client-name=x"}); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "name", "name=", "a=client-name=", "a=user-agent= ", "a=client-name=,user-agent=x", "name=value", "=client-name=x", "a=colour=red", "a=bearer-env=not a name", "a=header-env=KEY", "a=header-env=X=not a name"} {
 		if got, err := identities([]string{bad}); err == nil {
 			t.Errorf("%q was accepted as %+v", bad, got[0])
 		}

@@ -69,6 +69,7 @@ func isIdentity(s string) error {
 // identities reads the values of --as, of which several can be of one identity.
 func identities(values []string) ([]*identity, error) {
 	var out []*identity
+	given := map[[2]string]bool{}
 	for _, value := range values {
 		name, rest, err := pair(value, "=")
 		if err != nil || rest == "" {
@@ -88,9 +89,25 @@ func identities(values []string) ([]*identity, error) {
 			if err != nil || set == nil {
 				return nil, fmt.Errorf("an identity has %s", strings.Join(slices.Sorted(maps.Keys(identityKeys())), ", "))
 			}
+			if strings.TrimSpace(v) == "" {
+				return nil, fmt.Errorf("%s has no value", key)
+			}
 			if err := set(out[at], v); err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
+			switch key {
+			case "bearer-env":
+				v = "header authorization"
+			case "header-env":
+				header, _, _ := pair(v, "=")
+				v = "header " + strings.ToLower(header)
+			default:
+				v = key
+			}
+			if given[[2]string{name, v}] {
+				return nil, fmt.Errorf("%s has %s twice", name, strings.TrimPrefix(v, "header "))
+			}
+			given[[2]string{name, v}] = true
 		}
 	}
 	return out, nil

@@ -67,6 +67,11 @@ func (a *app) runLint(ctx context.Context, g *given, o *lintOptions, args []stri
 			return render.Rules(w, o.format, a.renderOptions(&o.outputOptions))
 		})
 	}
+	if g.dash < 0 {
+		if err := o.sparing(args...); err != nil {
+			return 0, err
+		}
+	}
 	exhibits, err := a.lintSources(g, &o.pointOptions, args)
 	if err != nil {
 		return 0, err

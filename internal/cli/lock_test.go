@@ -75,3 +75,65 @@ func TestLockfileKeepsItsPlace(t *testing.T) {
 		t.Errorf("a lockfile that is only to be read: exit %d: %s", code, stderr)
 	}
 }
+
+// TestEmptyLockfile: what approves nothing is written to as if it were new, and there
+// is nothing in it to read.
+func TestEmptyLockfile(t *testing.T) {
+	server := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("add")}})
+	for _, text := range []string{"", "# ours\n", "version: 1\n", "version: 1\nbaselines:\n", "# ours\r\nversion: 1 # yes\r\nbaselines: []\r\n"} {
+		path := filepath.Join(t.TempDir(), "mcpvigil.lock")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"lint", path}, {"diff", path, path}} {
+			if code, _, stderr := runMain(t, args...); code != 2 || !strings.Contains(stderr, "holds no baseline") {
+				t.Errorf("%s of %q: exit %d: %s", args[0], text, code, stderr)
+			}
+		}
+		if code, stdout, stderr := runMain(t, "lock", server.Target().Endpoint, "--lockfile", path); code != 0 {
+			t.Errorf("lock of %q: exit %d: %s%s", text, code, stdout, stderr)
+		}
+		if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), "name: add") {
+			t.Errorf("%q: %v: %s", text, err, data)
+		}
+	}
+	for _, text := range []string{"version: 2\n", "other: 1\n", "baselines: [1]\n"} {
+		if approvesNothing([]byte(text)) {
+			t.Errorf("%q approves nothing", text)
+		}
+	}
+}
+
+// TestReportsSpareWhatIsRead: no report replaces the lockfile.
+func TestReportsSpareWhatIsRead(t *testing.T) {
+	server := fakemcp.New(t, fakemcp.Config{Tools: []string{fakemcp.Tool("add")}})
+	t.Chdir(t.TempDir())
+	url := server.Target().Endpoint
+	if code, _, stderr := runMain(t, "lock", url); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if err := os.Link("mcpvigil.lock", "other"); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile("mcpvigil.lock")
+	for _, args := range [][]string{
+		{"verify", url, "--output", "mcpvigil.lock"},
+		{"verify", url, "--also", "json=./mcpvigil.lock"},
+		{"verify", url, "--lockfile", "none", "--output", "x/../none"},
+		{"lint", "mcpvigil.lock", "--output", "other"},
+		{"diff", "mcpvigil.lock", url, "--also", "sarif=mcpvigil.lock"},
+	} {
+		code, _, stderr := runMain(t, args...)
+		if code != 2 || !strings.Contains(stderr, "would replace") {
+			t.Errorf("%q: exit %d: %s", args, code, stderr)
+		}
+		if data, _ := os.ReadFile("mcpvigil.lock"); string(data) != string(before) {
+			t.Fatalf("%q replaced it", args)
+		}
+	}
+	for _, command := range []string{"lock", "verify"} {
+		if code, _, stderr := runMain(t, command, "http://127.0.0.1:1", "--lockfile", ""); code != 2 || !strings.Contains(stderr, "--lockfile is empty") {
+			t.Errorf("%s: exit %d: %s", command, code, stderr)
+		}
+	}
+}

@@ -36,9 +36,25 @@ func (o *lockfileOptions) add(fs *pflag.FlagSet) {
 	})
 }
 
-// rename gives the name of --name to a server that no file names.
+// approvesNothing reports whether a lockfile is empty: it has nothing but comments,
+// its version, and an empty list of baselines.
+func approvesNothing(data []byte) bool {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		switch string(bytes.Join(bytes.Fields(line), []byte(" "))) {
+		case "", "---", "version: 1", "baselines:", "baselines: []":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// rename checks the name of the lockfile, and gives the name of --name to a server that no file names.
 func (o *lockfileOptions) rename(g *given, sel *selection) error {
 	switch {
+	case strings.TrimSpace(o.lockfile) == "":
+		return usageErrorf("--lockfile is empty", "").hint("leave it out for %s", defaultLockfile)
 	case o.name == "" && !g.byFlag("name"):
 	case strings.TrimSpace(o.name) == "":
 		return usageErrorf("--name is empty", "")
@@ -75,8 +91,12 @@ func (o *lockfileOptions) readLoose(a *app) (*lockfile, error) {
 	misspelt := false
 	l, err := o.readAs(a, func(data []byte) (*baseline.Lockfile, error) {
 		_, err := baseline.Read(data)
+		l, looseErr := baseline.ReadLoose(data)
+		if looseErr != nil && approvesNothing(data) {
+			return &baseline.Lockfile{}, nil
+		}
 		misspelt = err != nil
-		return baseline.ReadLoose(data)
+		return l, looseErr
 	})
 	if err == nil {
 		l.misspelt = misspelt

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -170,6 +172,35 @@ func (o *outputOptions) addAlso(fs *pflag.FlagSet, formats ...render.Format) {
 			return formatValue{new(render.Format), formats}.Set(name)
 		}}, "also", "write the report in another format as well, such as `sarif=FILE` (repeatable)")
 	})
+}
+
+// sparing refuses reports that would replace one of the files that are read.
+func (o *outputOptions) sparing(files ...string) error {
+	reports := map[string]string{"--output": o.file}
+	for _, s := range o.also {
+		_, file, _ := pair(s, "=") // the flag has refused what is none
+		reports["--also "+s] = file
+	}
+	for flag, report := range reports {
+		for _, file := range files {
+			if report != "" && sameFile(report, file) {
+				return usageErrorf(flag+" would replace a file that is read", file)
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether two paths are of one file, which need not exist.
+func sameFile(x, y string) bool {
+	xInfo, xErr := os.Stat(x)
+	yInfo, yErr := os.Stat(y)
+	if xErr == nil && yErr == nil {
+		return xInfo.Mode().IsRegular() && os.SameFile(xInfo, yInfo)
+	}
+	x, xErr = filepath.Abs(x)
+	y, yErr = filepath.Abs(y)
+	return xErr == nil && yErr == nil && x == y
 }
 
 // writeAll writes the report as asked for, and those of --also.

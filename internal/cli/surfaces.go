@@ -56,6 +56,9 @@ func (a *app) readExhibits(path string) ([]*exhibit, error) {
 	if path == "-" {
 		shownPath = "standard input"
 	}
+	if approvesNothing(data) && (bytes.Contains(data, []byte("version:")) || strings.EqualFold(filepath.Ext(path), ".lock")) {
+		return nil, hinted(fmt.Errorf("%s holds no baseline", plain.Line(shownPath, maxShown)), "run mcpvigil lock first, which approves what a server offers")
+	}
 	if lockfileMark.Match(data) {
 		l, err := baseline.Read(data)
 		if err != nil {

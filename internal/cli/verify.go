@@ -89,6 +89,9 @@ func (a *app) runVerify(ctx context.Context, g *given, o *verifyOptions, args []
 	if err := o.rename(g, sel); err != nil {
 		return 0, err
 	}
+	if err := o.sparing(o.lockfile); err != nil {
+		return 0, err
+	}
 	lockfile, err := o.read(a)
 	if err != nil {
 		return 0, err
