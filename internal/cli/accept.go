@@ -47,6 +47,7 @@ func (a *app) decide(c *candidate, open []lint.Finding, o *lockOptions) (accepte
 		reason = noReason
 	case o.yes:
 	case a.interactive() && !o.dryRun:
+		a.list(chosen, o)
 		if reason, ok, err = a.confirm(name, chosen, reason); err != nil || !ok {
 			return nil, false, err
 		}
@@ -57,6 +58,24 @@ func (a *app) decide(c *candidate, open []lint.Finding, o *lockOptions) (accepte
 	}
 	return baseline.Accept(chosen, reason), true, nil
 }
+
+// list shows each finding that is about to be accepted in a line, where a person has
+// not seen all of them: the page of changes folds what does not fit.
+func (a *app) list(chosen []lint.Finding, o *lockOptions) {
+	if len(chosen) == 0 || o.verbose && !o.quiet || len(chosen) == 1 && chosen[0].Severity == lint.Block && !o.quiet {
+		return
+	}
+	fmt.Fprintln(a.stderr, "To be accepted:")
+	for _, f := range chosen {
+		at := plain.Line(place(string(f.Kind), f.Item, f.Pointer), maxShown)
+		fmt.Fprintf(a.stderr, "  %s at %s (%s): %s\n", f.Rule, at, f.ID[:min(len(f.ID), listedDigits)], plain.Line(f.Excerpt, maxListed))
+	}
+}
+
+const (
+	listedDigits = 12 // of an id
+	maxListed    = 80 // bytes of an excerpt
+)
 
 // confirm asks whether what was shown is approved, and why the findings are
 // harmless.

@@ -392,7 +392,17 @@ func (a *app) consider(c *candidate, o *lockOptions, titled bool) (int, error) {
 	}
 	c.next = baseline.New(c.approved.Name, c.approved.Binding, c.seen, append(accepted, chosen...)...)
 	c.next.Masks = c.approved.Masks
+	if !o.quiet && c.loginUnknown() {
+		a.warn("%s: the metadata of its login is not pinned, so verify does not notice when it changes: the server, or its authorization server, did not answer when asked without a credential; lock again when it does", plain.Line(c.target.Label(), maxShown))
+	}
 	return exitHealthy, nil
+}
+
+// loginUnknown reports whether the server is one that is logged in to, and the
+// metadata of that could not be asked for.
+func (c *candidate) loginUnknown() bool {
+	t := c.target
+	return t.Kind() != target.Stdio && (t.OAuth != nil || len(t.Headers) > 0) && len(c.seen.Of(surface.Auth)) == 0
 }
 
 // place names an item and a place in it, such as "tool add /description".

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -134,6 +137,34 @@ func TestReportsSpareWhatIsRead(t *testing.T) {
 	for _, command := range []string{"lock", "verify"} {
 		if code, _, stderr := runMain(t, command, "http://127.0.0.1:1", "--lockfile", ""); code != 2 || !strings.Contains(stderr, "--lockfile is empty") {
 			t.Errorf("%s: exit %d: %s", command, code, stderr)
+		}
+	}
+}
+
+// TestLoginIsNotPinned: who approves a server without the metadata of its login is
+// told so.
+func TestLoginIsNotPinned(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TEST_TOKEN", "hunter2-hunter2")
+	if err := os.WriteFile(filepath.Join(dir, "served.json"), []byte(`{"tools":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offers := newListings(func(name string) string { return filepath.Join(dir, name) })
+	silent := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if silent && r.Header.Get("Authorization") == "" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		offers.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	for i, want := range []bool{true, false} {
+		silent = want
+		args := []string{"lock", server.URL, "--bearer-env", "TEST_TOKEN", "--lockfile", filepath.Join(dir, fmt.Sprint(i))}
+		code, _, stderr := runMain(t, args...)
+		if code != 0 || strings.Contains(stderr, "is not pinned") != want {
+			t.Errorf("exit %d: %s", code, stderr)
 		}
 	}
 }
