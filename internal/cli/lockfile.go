@@ -149,25 +149,25 @@ func exclusive(ctx context.Context, path string) (release func(), err error) {
 // there yet, and the mode that it keeps.
 func (o *lockfileOptions) place() (path string, mode fs.FileMode, err error) {
 	path = o.lockfile
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.Mode().IsRegular():
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return path, newLockfileMode, nil
+		}
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return "", 0, err
 		}
 		return path, info.Mode().Perm(), f.Close()
-	case errors.Is(err, fs.ErrNotExist):
-		for range maxLinks {
-			to, err := os.Readlink(path)
-			if err != nil {
-				break
-			}
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(filepath.Dir(path), to)
-			}
-			path = to
+	}
+	for range maxLinks {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
 		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
 	}
 	return path, newLockfileMode, nil
 }
