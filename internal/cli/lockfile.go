@@ -149,15 +149,18 @@ func exclusive(ctx context.Context, path string) (release func(), err error) {
 // there yet, and the mode that it keeps.
 func (o *lockfileOptions) place() (path string, mode fs.FileMode, err error) {
 	path = o.lockfile
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return path, newLockfileMode, nil
-		}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return "", 0, err
 		}
 		return path, info.Mode().Perm(), f.Close()
+	case err == nil:
+		return path, newLockfileMode, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", 0, err
 	}
 	for range maxLinks {
 		to, err := os.Readlink(path)
