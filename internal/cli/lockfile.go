@@ -150,17 +150,18 @@ func exclusive(ctx context.Context, path string) (release func(), err error) {
 func (o *lockfileOptions) place() (path string, mode fs.FileMode, err error) {
 	path = o.lockfile
 	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.Mode().IsRegular():
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", 0, err
+	}
+	if info != nil && !info.Mode().IsRegular() {
+		return path, newLockfileMode, nil
+	}
+	if info != nil {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return "", 0, err
 		}
 		return path, info.Mode().Perm(), f.Close()
-	case err == nil:
-		return path, newLockfileMode, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", 0, err
 	}
 	for range maxLinks {
 		to, err := os.Readlink(path)
