@@ -173,7 +173,7 @@ func (o *lockfileOptions) place() (path string, mode fs.FileMode, err error) {
 		}
 		path = to
 	}
-	return path, newLockfileMode, nil
+	return path, newLockfileMode, nil //nolint:nilerr // one that is not there yet is made
 }
 
 const (
