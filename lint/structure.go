@@ -509,11 +509,12 @@ func badUnicode(t *text) {
 		return
 	}
 	bad = nil
-	for i, size := 0, 0; i < len(t.s); i += size {
-		var r rune
-		if r, size = utf8.DecodeRuneInString(t.s[i:]); r == utf8.RuneError {
-			bad = append(bad, mark{start: i, end: i + size}) // a byte of it is not whole in a reading
+	for i := 0; i < len(t.s); {
+		r, size := utf8.DecodeRuneInString(t.s[i:])
+		if r == utf8.RuneError {
+			bad = append(bad, mark{start: i, end: i + size}) // which a reading may have cut short
 		}
+		i += size
 	}
 	t.item.report(hit{
 		Block, t.beside(bad), "text that is not valid Unicode: each client reads it differently",
