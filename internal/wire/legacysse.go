@@ -200,12 +200,20 @@ func (c *sseConn) exchange(ctx context.Context, r *request) (*answer, error) {
 	// The answer comes on the stream, and may come before the POST is answered,
 	// which some servers do late or never.
 	posted := make(chan error, 1)
-	postCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c.posting.Go(func() { posted <- c.postMessage(postCtx, r) })
+	postCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop, closed := context.AfterFunc(ctx, cancel), context.AfterFunc(c.background, cancel)
+	c.posting.Go(func() {
+		defer cancel()
+		defer closed()
+		posted <- c.postMessage(postCtx, r)
+	})
 	var o outcome
 	select {
 	case o = <-p.done:
+		// The POST goes on, until the connection is closed: its answer may just have
+		// handed the TCP connection to the next request, and to cancel the one then
+		// would cut off the other.
+		stop()
 	case err := <-posted:
 		if err != nil {
 			c.mux.abandon(p)
