@@ -9,21 +9,9 @@ import (
 )
 
 // New makes a baseline of a surface that a person approves now, under the rules of
-// today. Whoever leaves block findings open says so with [Baseline.LeaveOpen].
+// today.
 func New(name string, binding Binding, s *surface.Surface, accepted ...Acceptance) *Baseline {
 	return &Baseline{Name: name, Binding: binding, Surface: s, Ruleset: lint.Ruleset, Accepted: accepted}
-}
-
-// LeaveOpen takes the ruleset from b when it does not accept each block finding
-// among findings, which are those in its surface: what was open when the surface was
-// approved must not pass for something that only newer rules find.
-func (b *Baseline) LeaveOpen(findings []lint.Finding) {
-	_, open := b.Carry(findings)
-	for _, f := range open {
-		if f.Severity == lint.Block {
-			b.Ruleset = ""
-		}
-	}
 }
 
 // Accept makes acceptances of findings, with the reason that a person gave.

@@ -172,18 +172,6 @@ func TestRulesets(t *testing.T) {
 		b.Ruleset = ruleset
 		expect(t, run(good, b, surface.Policy{}), "flagged", "fail block in read")
 	}
-	// What was open when it was approved is open after an upgrade.
-	b := approve(good)
-	b.LeaveOpen(lint.Scan(good, lint.Options{}))
-	if b.Ruleset != "" {
-		t.Errorf("ruleset %q, with an open finding", b.Ruleset)
-	}
-	b = approve(good)
-	b.Accepted = Accept(lint.Scan(good, lint.Options{}), "seen")
-	b.LeaveOpen(lint.Scan(good, lint.Options{}))
-	if b.Ruleset != lint.Ruleset {
-		t.Errorf("ruleset %q, with all accepted", b.Ruleset)
-	}
 }
 
 // TestLoginNotLookedAt: a login that was approved and is not looked at is unknown.

@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -23,18 +22,6 @@ type Policy struct {
 	Base PolicyName
 	// Effects override the table for single classes.
 	Effects map[Class]Effect
-}
-
-// ParsePolicy gives the policy with that name; no name is [Alert].
-func ParsePolicy(name string) (Policy, error) {
-	switch base := PolicyName(name); base {
-	case "":
-		return Policy{Base: Alert}, nil
-	case Alert, Record, Seed:
-		return Policy{Base: base}, nil
-	default:
-		return Policy{}, fmt.Errorf("unknown drift policy %q: use %s, %s or %s", name, Alert, Record, Seed)
-	}
 }
 
 // Apply sets the effects, and the events, of changes; it returns a new slice.

@@ -131,15 +131,3 @@ func TestPolicyOverrides(t *testing.T) {
 		t.Error("the changes that were given are modified")
 	}
 }
-
-func TestParsePolicy(t *testing.T) {
-	for name, want := range map[string]PolicyName{"": Alert, "alert": Alert, "record": Record, "seed": Seed} {
-		if got, err := ParsePolicy(name); err != nil || got.Base != want {
-			t.Errorf("%q: %v, %v", name, got, err)
-		}
-	}
-	_, err := ParsePolicy("Alert")
-	if err == nil || err.Error() != `unknown drift policy "Alert": use alert, record or seed` {
-		t.Errorf("got %v", err)
-	}
-}

@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
-	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/internal/rawjson/rawjsontest"
 )
 
@@ -170,7 +169,7 @@ func change(w *writer, quoted []byte) []byte {
 func TestFieldE1(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &writer{draws: draws{t}}
-		file := mustParseRapid(t, w.file())
+		file := parsed(t, w.file())
 		lists := map[string][]json.RawMessage{}
 		for _, inventory := range kinds[5:] {
 			for _, entry := range file.Get(inventory.member).Elems() {
@@ -192,7 +191,7 @@ func TestFieldE1(t *testing.T) {
 			for i := range l.Entries {
 				j := i + w.IntN(len(l.Entries)-i)
 				l.Entries[i], l.Entries[j] = l.Entries[j], l.Entries[i]
-				l.Entries[i] = rawjsontest.Respell(w, mustParseRapid(t, l.Entries[i]))
+				l.Entries[i] = rawjsontest.Respell(w, parsed(t, l.Entries[i]))
 			}
 		}
 		after := New(in)
@@ -203,14 +202,6 @@ func TestFieldE1(t *testing.T) {
 			t.Fatalf("items (-before +after)\n%s", cmp.Diff(before.Items(), after.Items()))
 		}
 	})
-}
-
-func mustParseRapid(t *rapid.T, in []byte) rawjson.Value {
-	v, _, err := rawjson.Parse(in)
-	if err != nil {
-		t.Fatalf("%s: %v", in, err)
-	}
-	return v
 }
 
 // TestSaveLosesNothing: whatever the server said is read back.

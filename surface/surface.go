@@ -141,9 +141,6 @@ const digestPrefix = "sha256:"
 // String is "sha256:" and 64 hexadecimal digits.
 func (d Digest) String() string { return digestPrefix + hex.EncodeToString(d[:]) }
 
-// Short is the first 12 hexadecimal digits, for people.
-func (d Digest) Short() string { return hex.EncodeToString(d[:6]) }
-
 // IsZero reports whether d is no digest at all.
 func (d Digest) IsZero() bool { return d == Digest{} }
 

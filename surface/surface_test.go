@@ -10,7 +10,7 @@ import (
 func TestDigestText(t *testing.T) {
 	d := only(t, New(Input{Protocol: "2025-11-25"}), Protocol).Digests.Raw
 	text, err := d.MarshalText()
-	if err != nil || string(text) != d.String() || len(d.String()) != len("sha256:")+64 || d.String()[len("sha256:"):][:12] != d.Short() || d.IsZero() {
+	if err != nil || string(text) != d.String() || len(d.String()) != len("sha256:")+64 || d.IsZero() {
 		t.Errorf("%q, %v", text, err)
 	}
 	var back Digest

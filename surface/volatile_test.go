@@ -152,14 +152,14 @@ func TestTemplateIsLinear(t *testing.T) {
 		text := strings.Repeat(piece, 1_000_000/len(piece))
 		start := time.Now()
 		Template(text, []MaskKind{MaskInteger})
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > time.Minute { // on a loaded machine; a mistake takes hours
 			t.Errorf("%q: %v", piece, took)
 		}
 	}
 	text := strings.Repeat(" ", 500_000) + "5" + strings.Repeat(" ", 500_000)
 	start := time.Now()
 	Template(strings.Repeat("5 .", 10)+text, []MaskKind{MaskInteger})
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > time.Minute { // on a loaded machine; a mistake takes hours
 		t.Errorf("blanks: %v", took)
 	}
 }

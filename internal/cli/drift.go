@@ -38,14 +38,18 @@ func (o *driftOptions) add(fs *pflag.FlagSet) {
 	})
 }
 
-func policies() []string {
-	return []string{string(surface.Alert), string(surface.Record), string(surface.Seed)}
-}
+func policies() []string { return texts(surface.Policies()) }
 
 func isPolicy(s string) error { return oneOf(policies()...)(s) }
 
-func effects() []string {
-	return []string{string(surface.Fail), string(surface.Event), string(surface.Silent)}
+func effects() []string { return texts(surface.Effects()) }
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }
 
 func classes() []string {

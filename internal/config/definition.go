@@ -294,13 +294,8 @@ func (reachability) choices() []string { return []string{"head"} }
 func (authMode) choices() []string     { return []string{"none", "header", "oauth"} }
 func (clientAuth) choices() []string   { return []string{"client_secret_basic", "client_secret_post"} }
 func (algorithm) choices() []string    { return []string{"RS256", "PS256", "ES256", "EdDSA"} }
-func (driftPolicy) choices() []string {
-	return texts([]surface.PolicyName{surface.Alert, surface.Record, surface.Seed})
-}
-
-func (driftEffect) choices() []string {
-	return texts([]surface.Effect{surface.Fail, surface.Event, surface.Silent})
-}
+func (driftPolicy) choices() []string  { return texts(surface.Policies()) }
+func (driftEffect) choices() []string  { return texts(surface.Effects()) }
 
 func (driftClass) choices() []string {
 	var names []string

@@ -200,13 +200,15 @@ func without(changes []*surface.Change, texts []*spokenChange) []*surface.Change
 }
 
 // classes writes a line for each row and, in the lines that are left of room, what
-// happened where. Rows for which there is no line share the last one.
+// happened where. Rows for which there is no line of their own share the last ones,
+// in which all are named as long as there is room for that.
 func (p *page) classes(rows []*row, room, columns int) {
 	shown := rows
-	if len(rows) > room {
-		room = max(room-1, 0)
-		shown = rows[:room]
+	for len(shown) > 0 && len(shown)+len(shared(rows[len(shown):], len(rows))) > room {
+		shown = shown[:len(shown)-1]
 	}
+	named := shared(rows[len(shown):], room)
+	room -= len(named)
 	left := screenColumns - effectColumns - columns - 5
 	details := telling(shown, room-len(shown), left)
 	for _, r := range shown {
@@ -218,18 +220,47 @@ func (p *page) classes(rows []*row, room, columns int) {
 			}
 		}
 	}
-	p.headings(rows[len(shown):])
-}
-
-// headings writes one line about all of rows.
-func (p *page) headings(rows []*row) {
-	if len(rows) == 0 {
-		return
+	for i, l := range named {
+		label := strings.Repeat(" ", effectColumns)
+		if i == 0 {
+			label = p.effect(rows[len(shown)].effect)
+		}
+		p.printf("  %s %s\n", label, l)
 	}
-	p.printf("  %s %s\n", p.effect(rows[0].effect), some(headings(rows), screenColumns-effectColumns-3))
 }
 
-// fold takes the rows that fail nothing away, if that makes room.
+// sharedColumns are those behind the effect.
+const sharedColumns = screenColumns - effectColumns - 3
+
+// shared are the lines in which rows are named, most of them or one: with how many
+// items they are about, if that fits one line.
+func shared(rows []*row, most int) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	if l := strings.Join(headings(rows), ", "); width(l) <= sharedColumns {
+		return []string{l}
+	}
+	var names []string
+	for _, r := range rows {
+		names = append(names, string(r.class))
+	}
+	lines := wrap(strings.Join(names, ", "), sharedColumns)
+	if most = max(most, 1); len(lines) > most {
+		lines = lines[:most-1]
+		lines = append(lines, some(names[strings.Count(strings.Join(lines, " "), ","):], sharedColumns))
+	}
+	return lines
+}
+
+// headings writes one line about all of rows, none of which fails.
+func (p *page) headings(rows []*row) {
+	if len(rows) > 0 {
+		p.printf("  %s %s\n", p.effect(rows[0].effect), some(headings(rows), sharedColumns))
+	}
+}
+
+// fold takes the rows that fail nothing away, so that they share a line of their own.
 func fold(rows []*row) (kept, folded []*row) {
 	for _, r := range rows {
 		if r.effect == surface.Fail {
@@ -237,9 +268,6 @@ func fold(rows []*row) (kept, folded []*row) {
 		} else {
 			folded = append(folded, r)
 		}
-	}
-	if len(folded) < 2 {
-		return rows, nil
 	}
 	return kept, folded
 }

@@ -115,6 +115,7 @@ func TestPromises(t *testing.T) {
 		{"one does not make up for the other", measurement{attacks: []attackCount{{cases: 100, block: 100}, {pairs: true, cases: 10, block: 8}}}, false},
 		{"one screen", measurement{upgrades: []upgradeCount{{lines: 24}, {lines: 3}}}, true},
 		{"more than one screen", measurement{upgrades: []upgradeCount{{lines: 25}, {lines: 3}}}, false},
+		{"a failing change that is not named", measurement{upgrades: []upgradeCount{{unnamed: 1}}}, false},
 		{"new block", measurement{upgrades: []upgradeCount{{newBlocks: make([]lint.Finding, 1)}}}, false},
 		{"nothing to promise", measurement{}, true},
 	}
@@ -201,7 +202,7 @@ func TestBroken(t *testing.T) {
 		t.Errorf("code %d\n%s%s", code, out.String(), errs.String())
 	}
 	if n := strings.Count(out.String(), "BROKEN\n"); n != 5 {
-		t.Errorf("%d promises are broken, want all but that of lines\n%s", n, out.String())
+		t.Errorf("%d promises are broken, want all but those of the summary\n%s", n, out.String())
 	}
 	for _, want := range []string{"find_notes", "best_notes", "old-news    semantic", "single, case 2", "drift/README.md"} {
 		if !strings.Contains(out.String(), want) {

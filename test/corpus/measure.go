@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/render"
@@ -18,6 +19,7 @@ const (
 	minFoundPairs = 0.90 // the same, where the honest tool is known
 	maxNewBlocks  = 0    // block findings that honest upgrades add
 	maxLines      = 24   // of the summary of an upgrade: one screen
+	maxUnnamed    = 0    // classes of failing changes that such a summary leaves out
 )
 
 // measurement is what the product says about a corpus.
@@ -63,6 +65,7 @@ type missedAttack struct {
 type upgradeCount struct {
 	upgrade
 	lines               int // of the summary
+	unnamed             int // classes of failing changes that it does not name
 	fail, event, silent int // groups of changes
 	newBlocks           []lint.Finding
 }
@@ -157,18 +160,32 @@ func measureUpgrade(u upgrade) upgradeCount {
 			count.newBlocks = append(count.newBlocks, f.Finding)
 		}
 	}
-	count.lines = summaryLines(u, result)
+	page := summary(u, result)
+	count.lines, count.unnamed = bytes.Count(page, []byte("\n")), unnamed(result.Changes, page)
 	return count
 }
 
-// summaryLines is how many lines a person reads about an upgrade.
-func summaryLines(u upgrade, result *baseline.Result) int {
+// unnamed counts the classes of failing changes that a page does not name: it is made
+// to fit, so that it fits says nothing by itself.
+func unnamed(changes []surface.Change, page []byte) int {
+	words := strings.FieldsFunc(string(page), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+	missing := map[surface.Class]bool{}
+	for _, c := range changes {
+		if c.Effect == surface.Fail && !slices.Contains(words, string(c.Class)) {
+			missing[c.Class] = true
+		}
+	}
+	return len(missing)
+}
+
+// summary is what a person reads about an upgrade.
+func summary(u upgrade, result *baseline.Result) []byte {
 	v := &render.Verification{Before: u.name + " " + u.from, Source: u.name + " " + u.to, Result: *result}
 	var page bytes.Buffer
 	if err := render.Drift(&page, render.Human, "diff", []*render.Verification{v}, render.Options{}); err != nil {
 		panic(err) // a buffer takes everything, and the format exists
 	}
-	return bytes.Count(page.Bytes(), []byte("\n"))
+	return page.Bytes()
 }
 
 // added are the findings of after that are not among those of before.

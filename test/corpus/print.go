@@ -72,15 +72,18 @@ func (m *measurement) promises() []promise {
 		})
 	}
 	if len(m.upgrades) > 0 {
-		newBlocks, lines := 0, 0
+		newBlocks, lines, unnamed := 0, 0, 0
 		for _, u := range m.upgrades {
 			newBlocks += len(u.newBlocks)
 			lines = max(lines, u.lines)
+			unnamed += u.unnamed
 		}
 		list = append(list, promise{
 			"no block finding added by an honest upgrade", fmt.Sprint(newBlocks), newBlocks <= maxNewBlocks,
 		}, promise{
 			fmt.Sprintf("at most %d lines about an upgrade", maxLines), fmt.Sprint(lines), lines <= maxLines,
+		}, promise{
+			"every kind of failing change named in them", fmt.Sprintf("%d not", unnamed), unnamed <= maxUnnamed,
 		})
 	}
 	return list

