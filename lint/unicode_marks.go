@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 const (
@@ -175,10 +177,10 @@ func (c *context) selects(m mark) bool {
 		// Registered sequences use the first 32.
 		return m.r < selector17+32 && unicode.Is(unicode.Ideographic, base)
 	case m.r >= '\uFE0E':
-		return unicode.Is(pictographic, base) || isKeycap(base) || base >= 0x80 && unicode.IsSymbol(base) || isSkinTone(base)
+		return plain.IsPictographic(base) || isKeycap(base) || base >= 0x80 && unicode.IsSymbol(base) || isSkinTone(base)
 	default:
 		return base == '0' || unicode.In(base, unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Manichaean) ||
-			'\u3000' <= base && base <= '\u303F' || '\uFF00' <= base && base <= '\uFFEF' || unicode.Is(pictographic, base)
+			'\u3000' <= base && base <= '\u303F' || '\uFF00' <= base && base <= '\uFFEF' || plain.IsPictographic(base)
 	}
 }
 
@@ -218,7 +220,7 @@ func (c *context) joinsEmoji(m mark) bool {
 		base, _ = c.before(m.start - size)
 	}
 	after, _ := c.after(m.end)
-	return unicode.Is(pictographic, base) && unicode.Is(pictographic, after)
+	return plain.IsPictographic(base) && plain.IsPictographic(after)
 }
 
 // joins: after a character of one of scripts, and before another of that script or
