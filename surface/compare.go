@@ -379,6 +379,18 @@ func (d *differ) at(token string, compare func()) {
 	d.path = d.path[:len(d.path)-1]
 }
 
+// object compares two objects member by member, with the path at each that differs.
+// What is no object has changed as a whole, in the given class.
+func (d *differ) object(before, after rawjson.Value, whole Class, compare func(m member)) {
+	if notObject(before) || notObject(after) {
+		d.change(whole, before, after, "changed: not an object")
+		return
+	}
+	for _, m := range d.members(before, after) {
+		d.at(m.name, func() { compare(m) })
+	}
+}
+
 // member is a member of two objects that differs between them.
 type member struct {
 	name          string

@@ -1,84 +1,61 @@
 package surface
 
 import (
+	"slices"
+
 	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
 func (d *differ) server(before, after rawjson.Value) {
-	if notObject(before) || notObject(after) {
-		d.change(ServerIdentity, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		d.at(m.name, func() {
-			switch m.name {
-			case "name":
-				d.change(ServerIdentity, m.before, m.after, "name "+comingOr(m.before, m.after, "changed"))
-			case "version":
-				d.change(ServerVersion, m.before, m.after, "version "+comingOr(m.before, m.after, "changed"))
-			case "title", "description":
-				d.text(ServerText, m.before, m.after)
-			default:
-				d.other(m, ServerText, ServerMeta)
-			}
-		})
-	}
+	d.object(before, after, ServerIdentity, func(m member) {
+		switch m.name {
+		case "name":
+			d.change(ServerIdentity, m.before, m.after, "name "+comingOr(m.before, m.after, "changed"))
+		case "version":
+			d.change(ServerVersion, m.before, m.after, "version "+comingOr(m.before, m.after, "changed"))
+		case "title", "description":
+			d.text(ServerText, m.before, m.after)
+		default:
+			d.other(m, ServerText, ServerMeta)
+		}
+	})
 }
 
 func (d *differ) capabilities(before, after rawjson.Value) {
-	if notObject(before) || notObject(after) {
-		d.change(CapabilitiesChanged, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		d.at(m.name, func() {
-			d.change(CapabilitiesChanged, m.before, m.after, "capability "+comingOr(m.before, m.after, "changed"))
-		})
-	}
+	d.object(before, after, CapabilitiesChanged, func(m member) {
+		d.change(CapabilitiesChanged, m.before, m.after, "capability "+comingOr(m.before, m.after, "changed"))
+	})
 }
 
 // resource compares resources and resource templates.
 func (d *differ) resource(before, after rawjson.Value, text, meta Class) {
-	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
-		d.change(text, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		if d.moved && m.name == traitsOfKind(d.kind).name {
-			continue
+	d.object(before, after, text, func(m member) {
+		switch {
+		case d.moved && m.name == traitsOfKind(d.kind).name:
+			// told as a removed and an added item
+		case slices.Contains([]string{"uri", "uriTemplate", "name", "title", "description"}, m.name):
+			d.text(text, m.before, m.after)
+		case m.name == "_meta":
+			d.meta(m.before, m.after, meta, meta)
+		default:
+			d.other(m, text, meta)
 		}
-		d.at(m.name, func() {
-			switch m.name {
-			case "uri", "uriTemplate", "name", "title", "description":
-				d.text(text, m.before, m.after)
-			case "_meta":
-				d.meta(m.before, m.after, meta, meta)
-			default:
-				d.other(m, text, meta)
-			}
-		})
-	}
+	})
 }
 
 func (d *differ) prompt(before, after rawjson.Value) {
-	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
-		d.change(PromptText, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		d.at(m.name, func() {
-			switch m.name {
-			case "name", "title", "description":
-				d.text(PromptText, m.before, m.after)
-			case "arguments":
-				d.arguments(m)
-			case "_meta":
-				d.meta(m.before, m.after, PromptMeta, PromptMeta)
-			default:
-				d.other(m, PromptText, PromptMeta)
-			}
-		})
-	}
+	d.object(before, after, PromptText, func(m member) {
+		switch m.name {
+		case "name", "title", "description":
+			d.text(PromptText, m.before, m.after)
+		case "arguments":
+			d.arguments(m)
+		case "_meta":
+			d.meta(m.before, m.after, PromptMeta, PromptMeta)
+		default:
+			d.other(m, PromptText, PromptMeta)
+		}
+	})
 }
 
 // arguments compares the arguments of a prompt by their names; their order does not
@@ -111,22 +88,16 @@ func (d *differ) arguments(m member) {
 }
 
 func (d *differ) argument(before, after rawjson.Value) {
-	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
-		d.change(PromptArguments, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		d.at(m.name, func() {
-			switch m.name {
-			case "name", "title", "description":
-				d.text(PromptText, m.before, m.after)
-			case "required":
-				d.requiredArgument(m)
-			default:
-				d.other(m, PromptText, PromptMeta)
-			}
-		})
-	}
+	d.object(before, after, PromptArguments, func(m member) {
+		switch m.name {
+		case "name", "title", "description":
+			d.text(PromptText, m.before, m.after)
+		case "required":
+			d.requiredArgument(m)
+		default:
+			d.other(m, PromptText, PromptMeta)
+		}
+	})
 }
 
 func (d *differ) requiredArgument(m member) {

@@ -8,28 +8,22 @@ import (
 )
 
 func (d *differ) tool(before, after rawjson.Value) {
-	if before.Kind() != rawjson.Object || after.Kind() != rawjson.Object {
-		d.change(ToolText, before, after, "changed: not an object")
-		return
-	}
-	for _, m := range d.members(before, after) {
-		d.at(m.name, func() {
-			switch m.name {
-			case "name", "title", "description":
-				d.text(ToolText, m.before, m.after)
-			case "inputSchema":
-				d.schema(m.before, m.after, "input schema")
-			case "outputSchema":
-				d.schema(m.before, m.after, "output schema")
-			case "annotations":
-				d.annotations(m.before, m.after)
-			case "_meta":
-				d.meta(m.before, m.after, ToolMeta, ToolMetaSteering)
-			default:
-				d.other(m, ToolText, ToolMeta)
-			}
-		})
-	}
+	d.object(before, after, ToolText, func(m member) {
+		switch m.name {
+		case "name", "title", "description":
+			d.text(ToolText, m.before, m.after)
+		case "inputSchema":
+			d.schema(m.before, m.after, "input schema")
+		case "outputSchema":
+			d.schema(m.before, m.after, "output schema")
+		case "annotations":
+			d.annotations(m.before, m.after)
+		case "_meta":
+			d.meta(m.before, m.after, ToolMeta, ToolMetaSteering)
+		default:
+			d.other(m, ToolText, ToolMeta)
+		}
+	})
 	d.growth(before, after)
 }
 
