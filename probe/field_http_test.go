@@ -571,6 +571,32 @@ func TestFieldA26LegacySSE(t *testing.T) {
 			t.Errorf("methods: %v", srv.Methods())
 		}
 	})
+	t.Run("answered before the POST is", func(t *testing.T) {
+		// To cancel such a POST could cut off the next one on its TCP connection.
+		srv := fakemcp.NewSSE(t, fakemcp.Config{Tools: fakemcp.Tools("a"), Prompts: fakemcp.Prompts("p")})
+		cut := make(chan bool, 1)
+		push := func(x *fakemcp.Exchange, result string) {
+			x.Server.Push(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, x.ID, result))
+		}
+		srv.On("tools/list", func(x *fakemcp.Exchange) {
+			push(x, `{"tools":[]}`)
+			select {
+			case <-x.HTTP.Context().Done():
+				cut <- true
+			case <-time.After(50 * time.Millisecond):
+				cut <- false
+			}
+			x.Text(202, "text/plain", "Accepted")
+		})
+		srv.On("prompts/list", func(x *fakemcp.Exchange) {
+			if <-cut { // the connection is still open
+				t.Error("the POST was cancelled when its answer came")
+			}
+			push(x, `{"prompts":[]}`)
+			x.Text(202, "text/plain", "Accepted")
+		})
+		verify(t, check(t, srv.Target(), probe.Options{}), want{})
+	})
 	t.Run("no endpoint event", func(t *testing.T) {
 		srv := fakemcp.NewSSE(t, fakemcp.Config{})
 		srv.OnHTTP("GET", fakemcp.Respond(fakemcp.Response{Type: "text/event-stream", Body: ": hi\n\n", Hold: true}))
