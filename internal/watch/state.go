@@ -29,7 +29,7 @@ const (
 	Down          = "down"
 	Misconfigured = "misconfigured"
 
-	Approved     = "approved"
+	AsApproved   = "approved" // the state; Approved is an approval
 	Changed      = "changed"
 	Inconsistent = "inconsistent"
 
