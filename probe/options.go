@@ -60,6 +60,9 @@ type Options struct {
 	AuthMetadata bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver
+	// AllowAddress, when not nil, is asked about every address that the check is about
+	// to connect to.
+	AllowAddress func(netip.Addr) error
 	// Limits bound what is read from a server. Zero values: the target's, then
 	// the defaults.
 	Limits target.Limits

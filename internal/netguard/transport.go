@@ -40,6 +40,9 @@ type Options struct {
 	// and the same in lower case), once for each NewTransport; nil is os.Getenv.
 	Environ func(string) string
 	NoProxy bool // ignore the proxy variables
+	// Policy is asked about every address that is dialed, after names were resolved.
+	// Nil: everything is allowed.
+	Policy *Policy
 }
 
 // NewTransport makes a transport of its own, which shares no connections. It
