@@ -26,28 +26,28 @@ type Approval struct {
 }
 
 // Monitor is the id of the monitor.
-func (a *Approval) Monitor() int64 { return a.monitor }
+func (a Approval) Monitor() int64 { return a.monitor }
 
 // Baseline is what is approved.
-func (a *Approval) Baseline() *baseline.Baseline { return a.baseline }
+func (a Approval) Baseline() *baseline.Baseline { return a.baseline }
 
 // Source is ApprovedFirst, ApprovedPerson or ApprovedLockfile.
-func (a *Approval) Source() string { return a.source }
+func (a Approval) Source() string { return a.source }
 
 // Approver is who did it, such as user:ann.
-func (a *Approval) Approver() string { return a.approver }
+func (a Approval) Approver() string { return a.approver }
 
 // Reason is what the approver wrote.
-func (a *Approval) Reason() string { return a.reason }
+func (a Approval) Reason() string { return a.reason }
 
 // Items are what was accepted; none for all of it.
-func (a *Approval) Items() []string { return a.items }
+func (a Approval) Items() []string { return a.items }
 
 // ExpiresAt is when it ends; zero: never.
-func (a *Approval) ExpiresAt() time.Time { return a.expires }
+func (a Approval) ExpiresAt() time.Time { return a.expires }
 
 // Event is what it is on the timeline.
-func (a *Approval) Event() Event { return a.event }
+func (a Approval) Event() Event { return a.event }
 
 // First approves the first surface of a monitor, and no finding in it.
 func First(m *Monitor, b baseline.Binding, s *surface.Surface, now time.Time) Approval {
