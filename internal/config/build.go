@@ -14,7 +14,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
-	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -39,8 +38,6 @@ type builder struct {
 	result *File
 	nodes  map[string]*node // by id
 	all    []*node
-	// noticed is set once it was said that most of monitor blocks has no effect.
-	noticed bool
 }
 
 // node is a target on its way: its definition, where it is, and its edges.
@@ -68,7 +65,7 @@ func (b *builder) file(conf *fileConfig) *File {
 	b.result = &File{
 		Name: b.decoder.file, Version: string(conf.Version),
 		Concurrency: DefaultConcurrency, Defaults: Defaults{Interval: DefaultInterval},
-		Nodes: map[string]*target.Target{},
+		Nodes: map[string]*target.Target{}, lines: b.lines,
 	}
 	if conf.Concurrency != nil {
 		b.result.Concurrency = *conf.Concurrency
@@ -88,37 +85,14 @@ func (b *builder) file(conf *fileConfig) *File {
 		path := "targets[" + strconv.Itoa(i) + "]"
 		n := b.node(&c.object, &c.targetFields, path)
 		b.named(c, n.target, path, first)
-		b.notice(c, path)
 		roots = append(roots, n)
 		b.result.Targets = append(b.result.Targets, n.target)
-		b.result.Monitors = append(b.result.Monitors, b.monitor(n.target, c.Monitor))
+		b.result.Monitors = append(b.result.Monitors, b.monitor(n, c, path))
 	}
 	b.link(roots)
+	b.depend(roots)
+	b.watched(conf)
 	return b.result
-}
-
-func (b *builder) monitor(t *target.Target, c *monitorConfig) Monitor {
-	m := Monitor{Target: t, Configured: c != nil, Interval: b.result.Defaults.Interval, Policy: surface.Policy{Base: surface.Alert}, Locations: []string{"local"}}
-	if c == nil {
-		return m
-	}
-	if c.Interval != 0 {
-		m.Interval = time.Duration(c.Interval)
-	}
-	if c.DriftPolicy != "" {
-		m.Policy.Base = surface.PolicyName(c.DriftPolicy)
-	}
-	for class, effect := range c.DriftEffects {
-		if m.Policy.Effects == nil {
-			m.Policy.Effects = map[surface.Class]surface.Effect{}
-		}
-		m.Policy.Effects[surface.Class(class)] = surface.Effect(effect)
-	}
-	if c.Locations != nil {
-		m.Locations = c.Locations
-	}
-	m.Tags, m.Escalation, m.Paused = c.Tags, c.Escalation, c.Paused != nil && *c.Paused
-	return m
 }
 
 // node builds the target that f defines, and the tree below it.
@@ -320,12 +294,6 @@ func (p *part) limits() {
 	c := p.f.Limits
 	if c == nil {
 		return
-	}
-	number := func(v *int) int {
-		if v == nil {
-			return 0
-		}
-		return *v
 	}
 	p.t.Limits = target.Limits{ResponseBytes: int64(number(c.ResponseBytes)), Pages: number(c.Pages), Entries: number(c.Entries)}
 }

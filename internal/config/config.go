@@ -28,7 +28,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
@@ -62,9 +62,16 @@ type File struct {
 	// Nodes are the targets that have an id, inline dependencies included. A
 	// reference to an id leads to the same pointer.
 	Nodes map[string]*target.Target
+	// Channels, Escalations and Windows are those of a monitor, and Lockfile is the
+	// path of what was approved, or empty.
+	Channels    []Channel
+	Escalations []watch.Escalation
+	Windows     []watch.Window
+	Lockfile    string
 	// Warnings are in the order in which they were found: targets that share a
-	// name, blocks without effect, and programs that are not on this machine.
+	// name, escalations that are not defined, and what is not on this machine.
 	Warnings []Warning
+	lines    []string
 }
 
 // Defaults apply to targets that do not say otherwise.
@@ -73,20 +80,6 @@ type Defaults struct {
 	Interval time.Duration
 	// Timeout is zero when the file does not set it.
 	Timeout time.Duration
-}
-
-// Monitor is how a target is to be watched over time.
-type Monitor struct {
-	Target *target.Target
-	// Configured reports whether the target has a monitor block at all.
-	Configured bool
-	Interval   time.Duration
-	// Policy is what changes of the surface do.
-	Policy     surface.Policy
-	Tags       []string
-	Locations  []string
-	Escalation string
-	Paused     bool
 }
 
 // Options change how a file is read. The zero value reads the environment and

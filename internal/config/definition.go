@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -19,17 +20,21 @@ import (
 
 type fileConfig struct {
 	object
-	Version     version         `yaml:"version" is:"required" doc:"Version of this format."`
-	Concurrency *int            `yaml:"concurrency" min:"1" max:"64" default:"16" doc:"How many targets are checked at a time."`
-	Defaults    *defaultsConfig `yaml:"defaults" doc:"Values for targets that do not set their own."`
-	Targets     []*targetConfig `yaml:"targets" is:"required" min:"1" max:"10000" doc:"The servers to check."`
+	Version     version             `yaml:"version" is:"required" doc:"Version of this format."`
+	Concurrency *int                `yaml:"concurrency" min:"1" max:"64" default:"16" doc:"How many targets are checked at a time."`
+	Defaults    *defaultsConfig     `yaml:"defaults" doc:"Values for targets that do not set their own."`
+	Targets     []*targetConfig     `yaml:"targets" is:"required" min:"1" max:"10000" doc:"The servers to check."`
+	Channels    []*channelConfig    `yaml:"channels" max:"1000" doc:"Where mcpvigil serve sends notifications."`
+	Escalations []*escalationConfig `yaml:"escalations" max:"1000" doc:"Who is told of an incident, and when."`
+	Windows     []*windowConfig     `yaml:"windows" max:"10000" doc:"Planned times of mcpvigil serve in which nobody is told."`
+	Lockfile    string              `yaml:"lockfile" is:"expand" example:"mcpvigil.lock" doc:"What was approved in git: mcpvigil serve takes the baselines in this lockfile as approved by its commit, and reads it again when it changes. A relative path starts at the directory of this file."`
 }
 
 func (fileConfig) about() (name, title string) { return "the file", "mcpvigil configuration" }
 
 type defaultsConfig struct {
 	object
-	Interval duration `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often a monitor will check. Read and validated; this version does nothing with it."`
+	Interval duration `yaml:"interval" min:"10s" max:"168h" default:"10m" example:"1m" doc:"How often mcpvigil serve checks a target."`
 	Timeout  duration `yaml:"timeout" min:"1ms" max:"1h" example:"20s" doc:"Bounds a whole check, without the start-up of a stdio server."`
 }
 
@@ -77,7 +82,7 @@ func (targetFields) refused() map[string]string {
 type targetConfig struct {
 	object
 	targetFields
-	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is to be watched over time. Read and validated for the monitor to come; this version uses drift_policy and drift_effects alone."`
+	Monitor *monitorConfig `yaml:"monitor" doc:"How the target is watched over time by mcpvigil serve. Left out: with the defaults."`
 }
 
 func (targetConfig) about() (name, title string) { return "a target", "Target" }
@@ -255,19 +260,79 @@ func (tlsConfig) about() (name, title string) { return "tls", "TLS" }
 
 type monitorConfig struct {
 	object
-	Interval     duration                   `yaml:"interval" min:"1s" max:"168h" default:"10m" example:"1m" doc:"How often to check."`
-	DriftPolicy  driftPolicy                `yaml:"drift_policy" default:"alert" doc:"What changes do in mcpvigil verify: alert fails on a changed surface, record only writes it down, seed follows AlertKick's table."`
-	DriftEffects map[driftClass]driftEffect `yaml:"drift_effects" example:"{tool-text: fail, server-version: silent}" doc:"What the changes of single classes do in mcpvigil verify, over drift_policy. docs/surface.md has the classes."`
-	Tags         []string                   `yaml:"tags" is:"unique" max:"50" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"[prod, search]" doc:"Words to find and group monitors by."`
-	Locations    []string                   `yaml:"locations" is:"unique" min:"1" max:"50" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" default:"[local]" doc:"Where checks run."`
-	Escalation   string                     `yaml:"escalation" example:"on-call" doc:"Whom a failure reaches, by the name of an escalation policy."`
-	Paused       *bool                      `yaml:"paused" default:"false" doc:"Stops the checks and keeps the history."`
+	Interval          duration                   `yaml:"interval" min:"10s" max:"168h" default:"10m" example:"1m" doc:"How often to check."`
+	FailureThreshold  *int                       `yaml:"failure_threshold" min:"1" max:"100" default:"2" doc:"How many failures in a row make it down."`
+	RecoveryThreshold *int                       `yaml:"recovery_threshold" min:"1" max:"100" default:"1" doc:"How many successes in a row make it up again."`
+	DriftPolicy       driftPolicy                `yaml:"drift_policy" default:"alert" doc:"What changes do, also in mcpvigil verify: alert fails on a changed surface, record only writes it down, seed follows AlertKick's table."`
+	DriftEffects      map[driftClass]driftEffect `yaml:"drift_effects" example:"{tool-text: fail, server-version: silent}" doc:"What the changes of single classes do, over drift_policy. docs/surface.md has the classes."`
+	Group             string                     `yaml:"group" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"payments" doc:"The one group that it is shown in."`
+	Tags              []string                   `yaml:"tags" is:"unique" max:"50" pattern:"[^,\\s](?:[^,]{0,62}[^,\\s])?" form:"up to 64 characters without commas" example:"[prod, search]" doc:"Words to find monitors by, and to name them in windows."`
+	Locations         []string                   `yaml:"locations" is:"unique" min:"1" max:"50" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" default:"[local]" doc:"Where checks run: each is a mcpvigil serve --location of this name."`
+	Escalation        string                     `yaml:"escalation" example:"on-call" doc:"Whom a failure reaches, by the name of one of escalations. Left out: the one called default, if there is one."`
+	Paused            *bool                      `yaml:"paused" default:"false" doc:"Stops the checks and keeps the history."`
 }
 
 func (monitorConfig) about() (name, title string) { return "monitor", "Monitor" }
 
 func (monitorConfig) note() string {
-	return "Read and validated for the monitor to come. Of it, this version uses drift_policy and drift_effects, in `mcpvigil verify`."
+	return "For `mcpvigil serve`, which watches every target of the file. `mcpvigil verify` goes by drift_policy and drift_effects, too."
+}
+
+func (monitorConfig) refused() map[string]string {
+	return map[string]string{
+		"timeout":        `write it beside "monitor", as timeout of the target`,
+		"max_tools":      `write thresholds: {max_tools: 40} beside "monitor"`,
+		"expected_tools": `write mcp: {required_tools: [search]} beside "monitor"`,
+		"name":           `the name of the target is that of its monitor`,
+	}
+}
+
+type channelConfig struct {
+	object
+	Name     string      `yaml:"name" is:"required" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" example:"team" doc:"What escalations call the channel. Unique."`
+	Type     channelType `yaml:"type" is:"required" doc:"Kind of receiver. docs/serve.md has the settings of each."`
+	Settings *freeform   `yaml:"settings" is:"private" example:"{url_env: SLACK_URL}" doc:"Settings of the type, as strings. A secret is a reference: the name of the setting with _env, _file or _command behind it."`
+}
+
+func (channelConfig) about() (name, title string) { return "a channel", "Channel" }
+
+type escalationConfig struct {
+	object
+	Name   string            `yaml:"name" is:"required" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" example:"on-call" doc:"What monitors call the policy. Unique. The one called default is that of monitors without an escalation."`
+	On     []pagingState     `yaml:"on" is:"unique" min:"1" default:"[down, changed, inconsistent, flagged, blind]" doc:"The states that reach anybody."`
+	Steps  []*escalationStep `yaml:"steps" is:"required" min:"1" max:"20" doc:"What happens one after the other, until somebody acknowledges."`
+	Repeat *int              `yaml:"repeat" min:"0" max:"100" default:"0" doc:"How often the steps start over."`
+}
+
+func (escalationConfig) about() (name, title string) { return "an escalation", "Escalation" }
+
+type escalationStep struct {
+	object
+	Delay    duration `yaml:"delay" min:"0s" max:"168h" default:"0s" example:"15m" doc:"How long to wait after the step before."`
+	Channels []string `yaml:"channels" is:"required unique" min:"1" max:"50" example:"[team]" doc:"The channels to tell, by name."`
+}
+
+func (escalationStep) about() (name, title string) { return "a step", "Step of an escalation" }
+
+type windowConfig struct {
+	object
+	Name     string     `yaml:"name" is:"required" example:"nightly backup" doc:"What the window is called. Unique."`
+	Kind     windowKind `yaml:"kind" is:"required" doc:"maintenance leaves its time out of uptime and tells nobody of anything; expected-change tells nobody of changes of the surface. Neither approves anything."`
+	Monitors []string   `yaml:"monitors" is:"unique" max:"10000" example:"[search]" doc:"The monitors that it concerns, by name. Without monitors, tags and groups it concerns all; with several of them, those of any."`
+	Tags     []string   `yaml:"tags" is:"unique" max:"50" example:"[prod]" doc:"The monitors that have one of these tags."`
+	Groups   []string   `yaml:"groups" is:"unique" max:"50" example:"[payments]" doc:"The monitors of these groups."`
+	Start    moment     `yaml:"start" example:"'2026-12-24T18:00:00+01:00'" doc:"Start of a single window, with its offset from UTC."`
+	End      moment     `yaml:"end" example:"'2026-12-25T06:00:00+01:00'" doc:"End of a single window."`
+	Days     []weekday  `yaml:"days" is:"unique" min:"1" doc:"Days of a weekly window."`
+	From     string     `yaml:"from" pattern:"([01][0-9]|2[0-3]):[0-5][0-9]" form:"a time of day such as '09:30', in quotes" example:"'09:30'" doc:"Start of a weekly window, in its zone."`
+	For      duration   `yaml:"for" min:"1m" max:"168h" example:"2h" doc:"Length of a weekly window."`
+	Zone     string     `yaml:"zone" default:"UTC" example:"Europe/Berlin" doc:"Time zone of a weekly window."`
+}
+
+func (windowConfig) about() (name, title string) { return "a window", "Window" }
+
+func (windowConfig) note() string {
+	return "A single window has `start` and `end`, a weekly one `days`, `from` and `for`."
 }
 
 // Vocabularies. Where another package has the list, it is asked for it.
@@ -286,7 +351,32 @@ type (
 	authMode     string
 	algorithm    string
 	clientAuth   string
+	channelType  string
+	pagingState  string
+	windowKind   string
+	weekday      string
+	moment       string // RFC 3339
 )
+
+// ChannelTypes are the types that a channel may have. Package alert, which stands
+// above this one, sends to them.
+func ChannelTypes() []string {
+	return []string{"webhook", "email", "slack", "teams", "discord", "pagerduty", "opsgenie", "alertmanager", "ntfy", "other"}
+}
+
+func (channelType) choices() []string { return ChannelTypes() }
+
+func (pagingState) choices() []string {
+	return []string{watch.Degraded, watch.Down, watch.Misconfigured, watch.Changed, watch.Inconsistent, watch.Flagged, watch.Blind}
+}
+
+func (windowKind) choices() []string {
+	return texts([]watch.WindowKind{watch.Maintenance, watch.ExpectedChange})
+}
+
+func (weekday) choices() []string {
+	return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+}
 
 func (version) choices() []string      { return []string{"v1"} }
 func (targetType) choices() []string   { return []string{"mcp"} }

@@ -64,7 +64,7 @@ func (r *entryReader) warnings() []Warning {
 	var out []Warning
 	add := func(t *target.Target, text, hint string, read ...string) {
 		at := r.places.of(append([]string{r.name}, read...)...)
-		out = append(out, Warning{t, Error{File: r.path, Line: at.line, Column: at.column, Text: r.about(text), Hint: hint}})
+		out = append(out, Warning{Target: t, Where: Error{File: r.path, Line: at.line, Column: at.column, Text: r.about(text), Hint: hint}})
 	}
 	for _, name := range r.misspelt() {
 		add(r.t, "unknown member "+quoteKey(name), "did you mean "+strconv.Quote(r.meant(name))+"?", name)

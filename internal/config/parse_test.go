@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/surface"
 	"github.com/mcpvigil/mcpvigil/target"
 )
@@ -138,10 +140,13 @@ func TestParse(t *testing.T) {
 		Targets: []*target.Target{search, files}, Nodes: map[string]*target.Target{"search": search},
 		Monitors: []Monitor{
 			{Target: search, Configured: true, Interval: time.Minute, Policy: surface.Policy{Base: surface.Alert}, Tags: []string{"prod", "search"}, Locations: []string{"local"}, Escalation: "on-call"},
-			{Target: files, Interval: 10 * time.Minute, Policy: surface.Policy{Base: surface.Alert}, Locations: []string{"local"}},
+			{
+				Target: files, Interval: 10 * time.Minute, Policy: surface.Policy{Base: surface.Alert}, Locations: []string{"local"},
+				Dependencies: []watch.Dependency{{Monitor: "search"}},
+			},
 		},
 	}
-	if diff := cmp.Diff(want, f, sameSecret); diff != "" {
+	if diff := cmp.Diff(want, f, sameSecret, cmpopts.IgnoreUnexported(File{}, Monitor{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if f.Targets[1].Dependencies[0].Target != f.Targets[0] || f.Nodes["search"] != f.Targets[0] {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,8 @@ type Warning struct {
 	Target *target.Target
 	// Where says what it is, and prints as one line that starts with the place.
 	Where Error
+	// refuses: with it, the file cannot be served.
+	refuses bool
 }
 
 func (w Warning) String() string { return w.Where.Error() }
@@ -31,28 +32,24 @@ func (w Warning) String() string { return w.Where.Error() }
 func (b *builder) warn(t *target.Target, e Error) {
 	if len(b.result.Warnings) < keptErrors {
 		e.File = b.decoder.file
-		b.result.Warnings = append(b.result.Warnings, Warning{t, e})
+		b.result.Warnings = append(b.result.Warnings, Warning{Target: t, Where: e})
 	}
 }
 
-// notice warns once that most of monitor blocks has no effect yet.
-func (b *builder) notice(c *targetConfig, path string) {
-	if c.Monitor == nil || b.noticed || !slices.ContainsFunc(slices.Collect(maps.Keys(c.Monitor.members)), noEffectYet) {
-		return
+// refuse records a warning that is a mistake when the file is served.
+func (b *builder) refuse(t *target.Target, e Error) {
+	if len(b.result.Warnings) < keptErrors {
+		e.File = b.decoder.file
+		b.result.Warnings = append(b.result.Warnings, Warning{Target: t, Where: e, refuses: true})
 	}
-	b.noticed = true
-	at := c.keyAt("monitor")
-	b.warn(nil, Error{Line: at.Line, Column: at.Column, Path: path + ".monitor", Text: "monitor is read and validated for the monitor to come; this version uses drift_policy and drift_effects alone"})
 }
-
-func noEffectYet(key string) bool { return key != "drift_policy" && key != "drift_effects" }
 
 // named warns of a second top-level target of the same name. It is no mistake,
-// since agenthealth allows it.
+// since agenthealth allows it, but for a monitor it is.
 func (b *builder) named(c *targetConfig, t *target.Target, path string, first map[string]int) {
 	at := c.where("name")
 	if line, again := first[c.Name]; again {
-		b.warn(t, Error{
+		b.refuse(t, Error{
 			Line: at.Line, Column: at.Column, Path: path + ".name", Text: fmt.Sprintf("name %s is used twice, first on line %d", quoteKey(c.Name), line),
 			Hint: "give each target a name of its own: reports and metrics tell targets apart by it",
 		})
