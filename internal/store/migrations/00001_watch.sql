@@ -20,7 +20,8 @@ create table schedule (
   next_due bigint not null,               -- next regular slot
   extra_due bigint, extra_kind text,      -- a confirming or a manual check
   due bigint,                             -- the earlier of both; null while paused
-  busy_until bigint not null default 0,   -- a check is in flight
+  busy_until bigint not null default 0,   -- a check is in flight,
+  busy_slot bigint, busy_kind text,       -- this one
   primary key (monitor, location)
 );
 create index schedule_due on schedule (location, due) where due is not null;

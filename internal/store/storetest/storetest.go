@@ -9,8 +9,10 @@ import (
 )
 
 // Run runs the tests of package store. open opens a store of its own for each.
-func Run(t *testing.T, open func(t *testing.T) *store.Store) {}
-
-// Postgres starts a PostgreSQL, once for each test binary, and gives the URL of a new,
-// empty database in it.
-func Postgres(t testing.TB) string { return "" }
+func Run(t *testing.T, open func(t *testing.T) *store.Store) {
+	t.Run("ping", func(t *testing.T) {
+		if err := open(t).Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
