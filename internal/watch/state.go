@@ -90,10 +90,12 @@ type State struct {
 	LastUp    time.Time `json:"last_up,omitzero"`
 	// Digest is the last surface that was seen to its end, DigestAt when last, and
 	// Tools how many tools it has.
-	Digest   surface.Digest   `json:"digest,omitzero"`
-	DigestAt time.Time        `json:"digest_at,omitzero"`
-	Tools    *int             `json:"tools,omitempty"`
-	History  baseline.History `json:"history,omitzero"`
+	Digest   surface.Digest `json:"digest,omitzero"`
+	DigestAt time.Time      `json:"digest_at,omitzero"`
+	Tools    *int           `json:"tools,omitempty"`
+	// Timing is that of the last check that was up or degraded, at any location.
+	Timing  Timing           `json:"timing,omitzero"`
+	History baseline.History `json:"history,omitzero"`
 	// Said are the keys of the changes and findings that stand and whose events
 	// were written, so that each is written once.
 	Said []string `json:"said,omitempty"`
