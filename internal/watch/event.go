@@ -100,6 +100,10 @@ type Incident struct {
 	Told []string `json:"told,omitempty"`
 	// AcknowledgementTold: they were told of the acknowledgement too.
 	AcknowledgementTold bool `json:"acknowledgement_told,omitempty"`
+	// ResolutionTold: Escalate has seen that it is over.
+	ResolutionTold bool `json:"resolution_told,omitempty"`
+	// SteppedAt is when the last step was taken.
+	SteppedAt time.Time `json:"stepped_at,omitzero"`
 }
 
 // Open reports whether the incident is open.
