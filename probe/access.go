@@ -65,6 +65,9 @@ func (r *run) network() (netguard.Options, *failure) {
 	if r.o.Resolver != nil {
 		o.Resolver = r.o.Resolver
 	}
+	if r.o.AllowAddress != nil {
+		o.Policy = &netguard.Policy{Ask: r.o.AllowAddress}
+	}
 	if len(o.ClientCertificates) > 0 {
 		r.noteCredential("client-certificate", ends, nil)
 	}
@@ -266,8 +269,11 @@ func (r *run) judgeChain(ctx context.Context, status int, challenges []string) {
 		return
 	}
 	f := failure{reason: Reason(broken.Reason), text: fmt.Sprintf("the discovery chain breaks at %s: %s", broken.Name, broken.Text), hint: broken.Hint, status: StatusUnhealthy}
-	if broken.Verdict == access.Unknown {
+	switch {
+	case broken.Verdict == access.Unknown:
 		f.status = StatusUnknown
+	case broken.Reason == access.ReasonAddressNotAllowed:
+		f.status = StatusMisconfigured // on this side: the chain was not seen to its end
 	}
 	r.failAfter(StepAuthentication, f, time.Since(start))
 }

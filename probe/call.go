@@ -57,7 +57,7 @@ func (r *run) call(ctx context.Context) {
 	switch {
 	case err != nil:
 		f := callFailure(err)
-		if infoOf(f.reason).dimension == target.Authentication {
+		if f.dimension() == target.Authentication {
 			r.explainRefusal(&f)
 		}
 		r.failAfter(StepCall, f, d)

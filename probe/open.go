@@ -250,7 +250,7 @@ func (r *run) letIn() string {
 // openingFailed finds the step that a failed opening belongs to.
 func (r *run) openingFailed(f failure, took time.Duration) {
 	step := StepInitialize
-	switch infoOf(f.reason).dimension {
+	switch f.dimension() {
 	case target.Reachability:
 		step = StepConnect
 	case target.Authentication:

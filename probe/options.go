@@ -60,8 +60,11 @@ type Options struct {
 	AuthMetadata bool
 	// Resolver replaces the system's resolver. Nil: the system's.
 	Resolver Resolver
-	// AllowAddress, when not nil, is asked about every address that the check is about
-	// to connect to.
+	// AllowAddress, when not nil, is asked about every address before the check
+	// connects to it, for whatever: the endpoint, redirects, metadata, tokens. An error
+	// keeps it from that; of a name it is asked about every address, and the allowed
+	// ones are tried. The proxy variables are ignored then, as a proxy would connect to
+	// where nobody asked. It is called from several goroutines.
 	AllowAddress func(netip.Addr) error
 	// Limits bound what is read from a server. Zero values: the target's, then
 	// the defaults.

@@ -188,6 +188,16 @@ type failure struct {
 	// answered: at least a byte of an answer had come. httpStatus is its status.
 	answered   bool
 	httpStatus int
+	// login: it happened on the way to a token, not on that to the server.
+	login bool
+}
+
+// dimension is the step that an opening which failed with it belongs to.
+func (f failure) dimension() target.Dimension {
+	if d := infoOf(f.reason).dimension; d != target.Reachability || !f.login {
+		return d
+	}
+	return target.Authentication
 }
 
 // timeouts are the reasons that say that time ran out.
@@ -203,8 +213,11 @@ func failureOf(err error) failure {
 			f.details = withDetail(f.details, "rpcCode", e.RPC.Code)
 		}
 	}
-	if a := (*access.Error)(nil); errors.As(err, &a) && a.Unknown {
-		f.status = StatusUnknown // nothing was learnt about the credential
+	if a := (*access.Error)(nil); errors.As(err, &a) {
+		f.login = true
+		if a.Unknown {
+			f.status = StatusUnknown // nothing was learnt about the credential
+		}
 	}
 	var i interrupted
 	if !errors.As(err, &i) {

@@ -129,7 +129,7 @@ func (r *run) list(ctx context.Context, step string, required []string) {
 // listFailed judges a listing that did not come to its end. A refusal of the
 // credential is about access, and bars what is left.
 func (r *run) listFailed(step string, f failure, d time.Duration) {
-	if infoOf(f.reason).dimension == target.Authentication {
+	if f.dimension() == target.Authentication {
 		f.text = fmt.Sprintf("%s/list was refused: %s", step, f.text)
 		r.explainRefusal(&f)
 		r.report.Checks = slices.DeleteFunc(r.report.Checks, func(c Result) bool { return c.Name == StepAuthentication })

@@ -359,7 +359,7 @@ func (a *auditor) search(ctx context.Context, r *Rung, places []*url.URL, server
 			return i, faults
 		}
 		faults = append(faults, *f)
-		a.ladder.Incomplete = a.ladder.Incomplete || f.reason == ReasonMetadataUnavailable || f.reason == ReasonServerUnavailable
+		a.ladder.Incomplete = a.ladder.Incomplete || slices.Contains([]string{ReasonMetadataUnavailable, ReasonServerUnavailable, ReasonAddressNotAllowed}, f.reason)
 		if ans.failure != nil {
 			break // the same host will not do better
 		}
@@ -392,6 +392,9 @@ func (a *auditor) faultOf(ans answer, server bool) *fault {
 		}
 		if ans.failure.Hint != "" {
 			down.hint = ans.failure.Hint
+		}
+		if ans.failure.Reason == ReasonAddressNotAllowed {
+			down.verdict, down.reason = Failed, ReasonAddressNotAllowed
 		}
 		return &down
 	case status >= 500 || status == http.StatusTooManyRequests:

@@ -1,6 +1,10 @@
 package access
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/mcpvigil/mcpvigil/internal/netguard"
+)
 
 // Error is why no token was got. Text and Hint are safe to show.
 type Error struct {
@@ -58,6 +62,7 @@ const (
 	ReasonMetadataType        = "metadata-content-type"
 	ReasonMetadataUnavailable = "metadata-unavailable" // the resource server fails to answer
 	ReasonServerUnavailable   = "server-unavailable"   // the authorization server does
+	ReasonAddressNotAllowed   = netguard.ReasonAddressNotAllowed
 	ReasonResourceMismatch    = "resource-mismatch"    // Kind says how
 	ReasonIssuerSlash         = "issuer-slash"
 	ReasonIssuerMismatch      = "issuer-mismatch"

@@ -200,6 +200,9 @@ func (g Grant) refusal(c *client, ans answer, scopes []string) *Error {
 	if ans.failure != nil {
 		e.Reason, e.Unknown, e.Hint = ReasonServerUnavailable, true, firstSet(ans.failure.Hint, "the authorization server is in trouble; try again later")
 		e.Text = "no answer from " + where + ": " + ans.failure.Text
+		if ans.failure.Reason == ReasonAddressNotAllowed {
+			e.Reason, e.Unknown = ReasonAddressNotAllowed, false
+		}
 		return e
 	}
 	described := ""

@@ -29,6 +29,7 @@ const (
 	ReasonNetworkUnreachable = "network-unreachable" // no way from here to the network
 	ReasonHostUnreachable    = "host-unreachable"    // the network is there and the host is not
 	ReasonDescriptorLimit    = "descriptor-limit"    // this process or system can open no more
+	ReasonAddressNotAllowed  = "address-not-allowed" // the policy allows none of the host's addresses
 	ReasonProxyError         = "proxy-error"         // the proxy, not the server
 	ReasonTLSUntrusted       = "tls-untrusted"       // Detail["sub"] says why
 	ReasonTLSHandshake       = "tls-handshake"       // no TLS connection for another cause
@@ -72,7 +73,7 @@ func Classify(err error) Failure {
 func classify(err error) Failure {
 	where := endpoint(err)
 	for _, ask := range []func(error, string) (Failure, bool){
-		descriptorFailure, canceled, proxyFailure, lookupFailure, certificateFailure, handshakeFailure,
+		refusedFailure, descriptorFailure, canceled, proxyFailure, lookupFailure, certificateFailure, handshakeFailure,
 		connectFailure, timeoutFailure, closedFailure, malformedFailure,
 	} {
 		if f, ok := ask(err, where); ok {

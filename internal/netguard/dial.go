@@ -85,6 +85,7 @@ func cause(err error) error {
 
 type dialer struct {
 	resolver Resolver
+	policy   *Policy
 	connect  func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -111,6 +112,10 @@ func (d *dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	targets := make([]netip.AddrPort, len(ips))
 	for i, ip := range ips {
 		targets[i] = netip.AddrPortFrom(ip, uint16(portNumber))
+	}
+	targets, refused := d.policy.permitted(targets)
+	if len(targets) == 0 {
+		return nil, &DialError{Address: address, Attempts: refused}
 	}
 	trail.connecting(address, targets)
 	conn, attempts := d.race(ctx, targets)

@@ -8,6 +8,8 @@
 // connection from one that did not answer the request. Requests that are not
 // followed leave an unfinished dial or handshake behind for at most two minutes.
 //
+// A [Policy] keeps connections away from addresses that are nobody's business.
+//
 // [Classify] turns the error of a request into a stable reason. Its most
 // important bit is Local: the fault is on this side (a resolver, a route, a
 // proxy, descriptors), so nothing has been learnt about the server.

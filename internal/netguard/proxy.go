@@ -41,7 +41,7 @@ var errProxySetting = errors.New("the value is not a proxy URL")
 
 // ProxyFor tells which proxy a request for u would use, and the environment
 // variable it is named by. It gives nil and "" when there is none, because none
-// is set, NO_PROXY lists the host, or the host is a loopback one. A nil proxy
+// is set, the options rule it out, NO_PROXY lists the host, or the host is a loopback one. A nil proxy
 // with a variable means that the variable holds no usable URL; requests then
 // fail with a *ProxyError.
 func ProxyFor(o Options, u *url.URL) (proxy *url.URL, variable string) {
@@ -61,7 +61,7 @@ type proxies struct {
 }
 
 func newProxies(o Options) proxies {
-	if o.NoProxy {
+	if o.NoProxy || o.Policy != nil && !o.Policy.AllowPrivate {
 		return proxies{}
 	}
 	environ := o.Environ

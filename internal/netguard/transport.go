@@ -40,8 +40,8 @@ type Options struct {
 	// and the same in lower case), once for each NewTransport; nil is os.Getenv.
 	Environ func(string) string
 	NoProxy bool // ignore the proxy variables
-	// Policy is asked about every address that is dialed, after names were resolved.
-	// Nil: everything is allowed.
+	// Policy is asked about every address before it is dialed. Nil: all are allowed.
+	// With one that does not allow private addresses the proxy variables are ignored.
 	Policy *Policy
 }
 
@@ -57,6 +57,7 @@ type Options struct {
 func NewTransport(o Options) *http.Transport {
 	proxies := newProxies(o)
 	dialer := newDialer(o.Resolver)
+	dialer.policy = o.Policy
 	return &http.Transport{
 		Proxy: func(r *http.Request) (*url.URL, error) {
 			proxy, variable, err := proxies.choose(r.URL)
