@@ -1,0 +1,162 @@
+package ops
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+)
+
+// AccountInput makes an account.
+type AccountInput struct {
+	Name        string      `json:"name" minLength:"1" maxLength:"100"`
+	Role        people.Role `json:"role" enum:"viewer,editor,approver,admin"`
+	NewPassword string      `json:"new_password" minLength:"1" maxLength:"1024" doc:"Of the new account."`
+	Proof
+}
+
+// AccountEdit changes what it names of an account.
+type AccountEdit struct {
+	Role        *people.Role `json:"role,omitempty" enum:"viewer,editor,approver,admin"`
+	Disabled    *bool        `json:"disabled,omitempty"`
+	NewPassword *string      `json:"new_password,omitempty" minLength:"1" maxLength:"1024"`
+	Proof
+}
+
+// KeyInput makes an API key.
+type KeyInput struct {
+	Name      string      `json:"name" minLength:"1" maxLength:"100"`
+	Role      people.Role `json:"role" enum:"viewer,editor,admin" doc:"A key never approves, whatever its role."`
+	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"In 90 days by default."`
+}
+
+// NewKey is an API key with its text, which is shown this once.
+type NewKey struct {
+	people.Key
+	Text string `json:"key" doc:"Send it as Authorization: Bearer. It is not shown again."`
+}
+
+// person is the session of who administers accounts, which no key may.
+func person(actor people.Actor, p people.Permission) (*people.Session, error) {
+	if !actor.Can(p) {
+		return nil, may(actor, p)
+	}
+	session, ok := actor.Session()
+	if !ok {
+		return nil, refuse(ProofRequired, "a person has to do it, signed in", "no API key may do this")
+	}
+	return session, nil
+}
+
+// Accounts are all accounts.
+func (o *Ops) Accounts(ctx context.Context, actor people.Actor) ([]people.Account, error) {
+	if err := may(actor, people.Administer); err != nil {
+		return nil, err
+	}
+	accounts, err := o.people.Accounts(ctx, actor)
+	return accounts, personal(err)
+}
+
+// CreateAccount makes an account. It takes the password of who makes it: whoever makes
+// accounts could make one that approves.
+func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountInput) (people.Account, error) {
+	session, err := person(actor, people.Administer)
+	if err != nil {
+		return people.Account{}, err
+	}
+	if in.Password == "" {
+		return people.Account{}, proofRequired("to make an account")
+	}
+	a, err := o.people.CreateAccount(ctx, session, people.Password(in.Password), in.Name, in.NewPassword, in.Role)
+	return a, personal(err)
+}
+
+// EditAccount changes role, password or whether an account is disabled. Everybody may
+// change the password of the own account.
+func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edit AccountEdit) (people.Account, error) {
+	need := people.Administer
+	session, ok := actor.Session()
+	own := ok && session.Account().ID == id
+	if own && edit.Role == nil && edit.Disabled == nil {
+		need = people.Read
+	}
+	session, err := person(actor, need)
+	if err != nil {
+		return people.Account{}, err
+	}
+	if edit.Password == "" {
+		return people.Account{}, proofRequired("to change an account")
+	}
+	factor := people.Password(edit.Password)
+	// The password comes last: it ends sessions, and is the factor.
+	if edit.Role != nil {
+		err = o.people.SetRole(ctx, session, factor, id, *edit.Role)
+	}
+	if err == nil && edit.Disabled != nil {
+		err = o.people.Disable(ctx, session, factor, id, *edit.Disabled)
+	}
+	if err == nil && edit.NewPassword != nil {
+		err = o.people.SetPassword(ctx, session, factor, id, *edit.NewPassword)
+	}
+	if err != nil {
+		return people.Account{}, personal(err)
+	}
+	return o.account(ctx, id)
+}
+
+func (o *Ops) account(ctx context.Context, id int64) (out people.Account, err error) {
+	err = o.store.People().View(ctx, func(t people.Tx) error {
+		out, err = t.Account(ctx, id)
+		return err
+	})
+	return out, personal(err)
+}
+
+// Keys are all API keys, without their texts.
+func (o *Ops) Keys(ctx context.Context, actor people.Actor) ([]people.Key, error) {
+	if err := may(actor, people.Administer); err != nil {
+		return nil, err
+	}
+	keys, err := o.people.Keys(ctx, actor)
+	return keys, personal(err)
+}
+
+// CreateKey makes an API key.
+func (o *Ops) CreateKey(ctx context.Context, actor people.Actor, in KeyInput) (NewKey, error) {
+	session, err := person(actor, people.Administer)
+	if err != nil {
+		return NewKey{}, err
+	}
+	var expires time.Time
+	if in.ExpiresAt != nil {
+		expires = in.ExpiresAt.UTC()
+	}
+	text, key, err := o.people.CreateKey(ctx, session, in.Name, in.Role, expires)
+	return NewKey{Key: key, Text: text}, personal(err)
+}
+
+// RevokeKey ends an API key.
+func (o *Ops) RevokeKey(ctx context.Context, actor people.Actor, id int64) error {
+	if err := may(actor, people.Administer); err != nil {
+		return err
+	}
+	return personal(o.people.RevokeKey(ctx, actor, id))
+}
+
+// AuditLog is who did what, the latest first.
+func (o *Ops) AuditLog(ctx context.Context, actor people.Actor, f store.AuditFilter) (Page[store.AuditEntry], error) {
+	if err := may(actor, people.Administer); err != nil {
+		return Page[store.AuditEntry]{}, err
+	}
+	return list(ctx, o, actor, "entry", func(t *store.Tx) ([]store.AuditEntry, string, error) {
+		limit := f.Limit
+		f.Limit++ // one more tells whether there is a page after this one
+		entries, err := t.AuditLog(ctx, f)
+		if len(entries) <= limit {
+			return entries, "", err
+		}
+		entries = entries[:limit]
+		return entries, cursor(entries[limit-1].ID), err
+	})
+}

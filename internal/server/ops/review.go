@@ -1,0 +1,279 @@
+package ops
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+	"github.com/mcpvigil/mcpvigil/lint"
+	"github.com/mcpvigil/mcpvigil/surface"
+)
+
+// Review is what a person looks at before accepting a surface. It quotes the server,
+// and everything quoted is untrusted.
+type Review struct {
+	Monitor int64 `json:"monitor"`
+	// Digest names what is reviewed: an acceptance has to name the same.
+	Digest   string     `json:"digest"`
+	SeenAt   time.Time  `json:"seen_at"`
+	Awaiting bool       `json:"awaiting" doc:"Nothing is approved that belongs to this endpoint, credential and identity: all of the surface is to be confirmed."`
+	Approved []Approval `json:"approved" nullable:"false" doc:"What counts as approved now, the latest first."`
+	// Compared is the approved digest that the changes are from.
+	Compared string           `json:"compared,omitempty"`
+	Status   baseline.Status  `json:"status"`
+	Changes  []ReviewChange   `json:"changes" nullable:"false"`
+	Findings []ReviewFinding  `json:"findings" nullable:"false"`
+	Unlisted []string         `json:"unlisted,omitempty"`
+	Items    map[string]int64 `json:"items" doc:"How many items the surface has, by kind."`
+}
+
+// ReviewChange is a change with the key that accepts it.
+type ReviewChange struct {
+	Key string `json:"key"`
+	surface.Change
+}
+
+// ReviewFinding is a finding; its id accepts it.
+type ReviewFinding struct {
+	lint.Finding
+	Effect   surface.Effect `json:"effect"`
+	New      bool           `json:"new" doc:"Not in what was approved."`
+	Accepted bool           `json:"accepted"`
+}
+
+// Approval is what was approved, by whom.
+type Approval struct {
+	ID        int64      `json:"id"`
+	Source    string     `json:"source" doc:"first: the first surface that was seen; person; lockfile."`
+	Approver  string     `json:"approver"`
+	Reason    string     `json:"reason"`
+	Digest    string     `json:"digest"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// Acceptance is what a person accepts of a surface.
+type Acceptance struct {
+	Digest   string   `json:"digest" minLength:"1" maxLength:"80" doc:"Of the surface that was shown. When the server shows another one by now, nothing is accepted."`
+	All      bool     `json:"all,omitempty" doc:"Everything in the review. Otherwise what changes and findings name."`
+	Changes  []string `json:"changes,omitempty" maxItems:"10000" doc:"Keys of changes."`
+	Findings []string `json:"findings,omitempty" maxItems:"10000" doc:"Ids of findings."`
+	Reason   string   `json:"reason" minLength:"1" maxLength:"2000"`
+	// ExpiresAt is when the approval ends.
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When the approval ends; without it, never."`
+	Keep      bool       `json:"keep,omitempty" doc:"What was approved before stays approved beside it, as for two versions that are deployed in turn."`
+	Proof
+}
+
+// examined is what a review is about.
+type examined struct {
+	monitor   *watch.Monitor
+	state     *watch.State
+	surface   *surface.Surface
+	approvals []watch.Approved   // the latest first
+	current   *baseline.Baseline // what is compared with, or nil
+	result    *baseline.Result   // nil without current
+	findings  []baseline.Verdict
+}
+
+// examine reads the surface that a monitor showed last and compares it with what is
+// approved.
+func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64, lock bool) (*examined, error) {
+	m, err := t.Monitor(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	x := &examined{monitor: m}
+	if x.state, err = stateOf(ctx, t, id, lock); err != nil {
+		return nil, err
+	}
+	if x.state == nil || x.state.Digest.IsZero() {
+		return nil, refuse(NotFound, "wait for a check that lists everything", "no surface of the monitor was seen to its end yet")
+	}
+	if x.state.Revision != m.Revision {
+		return nil, refuse(Moved, "wait for the next check, or run one", "the monitor was changed, and its surface was not seen since")
+	}
+	if x.surface, err = t.Surface(ctx, x.state.Digest); err != nil {
+		return nil, err
+	}
+	if x.approvals, err = t.Approvals(ctx, id, o.now(), true); err != nil {
+		return nil, err
+	}
+	x.compare()
+	return x, nil
+}
+
+// compare finds the approval that the surface is nearest to.
+func (x *examined) compare() {
+	for _, a := range x.approvals {
+		if a.Baseline == nil {
+			continue
+		}
+		r := baseline.Verify(x.surface, a.Baseline, x.monitor.Definition.Policy(), lint.Options{})
+		if x.result == nil || len(r.Changes) < len(x.result.Changes) {
+			x.current, x.result, x.findings = a.Baseline, r, r.Findings
+		}
+	}
+	if x.result == nil {
+		x.findings = baseline.Judge(lint.Scan(x.surface, lint.Options{}))
+	}
+}
+
+// Review gives what a person decides on.
+func (o *Ops) Review(ctx context.Context, actor people.Actor, id int64) (Review, error) {
+	if err := may(actor, people.Read); err != nil {
+		return Review{}, err
+	}
+	var out Review
+	err := o.view(ctx, "monitor", func(t *store.Tx) error {
+		x, err := o.examine(ctx, t, id, false)
+		if err == nil {
+			out = x.review()
+		}
+		return err
+	})
+	return out, err
+}
+
+func (x *examined) review() Review {
+	r := Review{
+		Monitor: x.monitor.ID, Digest: x.state.Digest.String(), SeenAt: x.state.DigestAt, Awaiting: x.state.Awaiting,
+		Approved: approvalsOf(x.approvals), Status: baseline.Unknown,
+		Changes: []ReviewChange{}, Findings: []ReviewFinding{}, Items: map[string]int64{},
+	}
+	for _, item := range x.surface.Items() {
+		r.Items[string(item.Kind)]++
+	}
+	for _, f := range x.findings {
+		r.Findings = append(r.Findings, ReviewFinding{Finding: f.Finding, Effect: f.Effect, New: f.New, Accepted: f.Accepted != nil})
+	}
+	if x.result == nil {
+		return r
+	}
+	r.Status, r.Compared = x.result.Status, x.result.Approved.String()
+	for _, c := range x.result.Changes {
+		r.Changes = append(r.Changes, ReviewChange{Key: watch.ChangeKey(c), Change: c})
+	}
+	for _, kind := range x.result.Unlisted {
+		r.Unlisted = append(r.Unlisted, string(kind))
+	}
+	return r
+}
+
+func approvalsOf(approvals []watch.Approved) []Approval {
+	out := make([]Approval, 0, len(approvals))
+	for _, a := range approvals {
+		out = append(out, Approval{
+			ID: a.ID, Source: a.Source, Approver: a.Approver, Reason: a.Reason, Digest: a.Digest.String(),
+			CreatedAt: a.CreatedAt, ExpiresAt: when(a.ExpiresAt),
+		})
+	}
+	return out
+}
+
+// Approvals are what counts as approved of a monitor, the latest first.
+func (o *Ops) Approvals(ctx context.Context, actor people.Actor, id int64) ([]Approval, error) {
+	if err := may(actor, people.Read); err != nil {
+		return nil, err
+	}
+	var out []Approval
+	err := o.view(ctx, "monitor", func(t *store.Tx) error {
+		if _, err := t.Monitor(ctx, id); err != nil {
+			return err
+		}
+		approvals, err := t.Approvals(ctx, id, o.now(), false)
+		out = approvalsOf(approvals)
+		return err
+	})
+	return out, err
+}
+
+// Accept approves what a person chose of the surface that was shown. The person has to
+// be signed in, may approve, and gives the password again; the acceptance is of one
+// digest, and void when the server shows another one by now.
+func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Acceptance) (Monitor, error) {
+	if err := may(actor, people.Approve); err != nil {
+		return Monitor{}, err
+	}
+	var digest surface.Digest
+	if err := digest.UnmarshalText([]byte(a.Digest)); err != nil {
+		return Monitor{}, invalid(watch.Problem{Field: "digest", Text: "is no digest", Hint: "take it from the review"})
+	}
+	if problems := a.problems(o.now()); len(problems) > 0 {
+		return Monitor{}, invalid(problems...)
+	}
+	var shown *examined
+	err := o.view(ctx, "monitor", func(t *store.Tx) (err error) {
+		shown, err = o.examineDigest(ctx, t, id, digest, false)
+		return err
+	})
+	if err != nil {
+		return Monitor{}, err
+	}
+	binding, err := o.engine.Binding(ctx, shown.monitor)
+	if err != nil {
+		return Monitor{}, refuse(Conflict, "run a check and see", "the target of the monitor is not usable: %s", err.Error())
+	}
+	proof, err := o.prove(ctx, actor, a.Proof, "to accept a surface", a.statement(id, digest))
+	if err != nil {
+		return Monitor{}, err
+	}
+	var out Monitor
+	err = o.change(ctx, "monitor", func(t *store.Tx) error {
+		x, err := o.examineDigest(ctx, t, id, digest, true)
+		if err != nil {
+			return err
+		}
+		if x.monitor.Revision != shown.monitor.Revision || x.monitor.Approvals != shown.monitor.Approvals {
+			return store.ErrConflict
+		}
+		out, err = o.approve(ctx, t, x, binding, proof, &a)
+		return err
+	})
+	return out, err
+}
+
+func (o *Ops) examineDigest(ctx context.Context, t *store.Tx, id int64, digest surface.Digest, lock bool) (*examined, error) {
+	x, err := o.examine(ctx, t, id, lock)
+	if err == nil && x.state.Digest != digest {
+		return nil, refuse(Moved, "read the review again, and decide on what it shows now", "the server shows another surface by now")
+	}
+	return x, err
+}
+
+func (a *Acceptance) problems(now time.Time) (problems []watch.Problem) {
+	if strings.TrimSpace(a.Reason) == "" {
+		problems = append(problems, watch.Problem{Field: "reason", Text: "is missing", Hint: "say why this may be shown to agents"})
+	}
+	if a.All && len(a.Changes)+len(a.Findings) > 0 {
+		problems = append(problems, watch.Problem{Field: "all", Text: "does not go with single changes and findings"})
+	}
+	if !a.All && len(a.Changes)+len(a.Findings) == 0 {
+		problems = append(problems, watch.Problem{Field: "changes", Text: "nothing is accepted", Hint: "name changes or findings, or set all"})
+	}
+	if a.ExpiresAt != nil && !a.ExpiresAt.After(now) {
+		problems = append(problems, watch.Problem{Field: "expires_at", Text: "is not in the future"})
+	}
+	return problems
+}
+
+func (a *Acceptance) statement(id int64, digest surface.Digest) people.Statement {
+	st := people.Statement{Action: people.ActionAccept, Monitor: id, Digest: digest}
+	if !a.All {
+		st.Items = slices.Concat(a.Changes, a.Findings)
+	}
+	return st
+}
+
+func (a *Acceptance) selection() watch.Selection {
+	s := watch.Selection{All: a.All, Changes: a.Changes, Findings: a.Findings, Reason: a.Reason, Keep: a.Keep}
+	if a.ExpiresAt != nil {
+		s.ExpiresAt = a.ExpiresAt.UTC()
+	}
+	return s
+}
