@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/watch"
@@ -22,9 +25,79 @@ type EventFilter struct {
 // InsertEvents stores events and sets their IDs, in increasing order. Events of
 // several transactions at the same time may become visible in another order than that
 // of their ids.
-func (t *Tx) InsertEvents(ctx context.Context, events []watch.Event) error { return nil }
+func (t *Tx) InsertEvents(ctx context.Context, events []watch.Event) error {
+	b := batch{columns: "monitor bigint, at bigint, name text, axis text, line text, actor text, data text"}
+	for i := range events {
+		e := &events[i]
+		var data sql.NullString
+		if e.Data != nil {
+			text, err := encode(e.Data)
+			if err != nil {
+				return err
+			}
+			data = sql.NullString{String: text, Valid: true}
+		}
+		b.add(nullID(e.Monitor), ms(e.At), e.Name, string(e.Axis), e.Text, e.Actor, data)
+	}
+	next := 0
+	err := t.queryBatch(ctx, `insert into events (monitor, at, name, axis, text, actor, data)
+		select * from $ROWS where true returning id`, &b, func(rows *sql.Rows) error {
+		err := rows.Scan(&events[next].ID)
+		next++
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store events: %w", err)
+	}
+	return nil
+}
 
 // Events returns a page of events, and the cursor of the next page, 0 after the last.
 func (t *Tx) Events(ctx context.Context, f EventFilter) (events []watch.Event, next int64, err error) {
-	return nil, 0, nil
+	limit := limited(f.Limit, mostRows)
+	c := &conditions{}
+	after, order := "id < ?", "desc"
+	if f.Ascending {
+		after, order = "id > ?", "asc"
+	}
+	if f.After != 0 {
+		c.and(after, f.After)
+	}
+	if f.Monitor != 0 {
+		c.and("monitor = ?", f.Monitor)
+	}
+	if len(f.Names) > 0 {
+		c.args = append(c.args, list(t, f.Names))
+		c.and(t.in("name", len(c.args)))
+	}
+	if !f.From.IsZero() {
+		c.and("at >= ?", ms(f.From))
+	}
+	if !f.To.IsZero() {
+		c.and("at < ?", ms(f.To))
+	}
+	query := "select id, coalesce(monitor, 0), at, name, axis, text, actor, data from events" + c.where() +
+		" order by id " + order + " limit " + strconv.Itoa(limit+1)
+	err = t.each(ctx, query, c.args, func(rows *sql.Rows) error {
+		var e watch.Event
+		var at int64
+		var data sql.NullString
+		if err := rows.Scan(&e.ID, &e.Monitor, &at, &e.Name, &e.Axis, &e.Text, &e.Actor, &data); err != nil {
+			return err
+		}
+		e.At = fromMs(at)
+		if data.Valid {
+			e.Data = &watch.Facts{}
+			if err := decode(data.String, e.Data); err != nil {
+				return err
+			}
+		}
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read events: %w", err)
+	}
+	events, next = page(events, limit, func(e *watch.Event) int64 { return e.ID })
+	return events, next, nil
 }

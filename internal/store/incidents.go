@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/watch"
@@ -20,33 +24,135 @@ type IncidentFilter struct {
 // OpenIncidents returns the open incidents of monitors. In a transaction that writes
 // they stay as they are until it ends; States with lock comes before.
 func (t *Tx) OpenIncidents(ctx context.Context, monitors []int64) (map[int64][]watch.Incident, error) {
-	return nil, nil
+	found, err := t.incidents(ctx, "where resolved_at is null and "+t.in("coalesce(monitor, 0)", 1)+
+		" order by id"+t.lock("update"), list(t, monitors))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64][]watch.Incident, len(found))
+	for i := range found {
+		out[found[i].Monitor] = append(out[found[i].Monitor], found[i])
+	}
+	return out, nil
 }
 
-// SystemIncident returns the open incident of a location itself, or nil.
+// SystemIncident returns the open incident of a location itself, or nil. In a
+// transaction that writes it stays as it is until that ends.
 func (t *Tx) SystemIncident(ctx context.Context, location string) (*watch.Incident, error) {
-	return nil, nil
+	found, err := t.incidents(ctx, "where resolved_at is null and coalesce(monitor, 0) = 0 and axis = $1 and location = $2"+t.lock("update"),
+		string(watch.System), location)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // SaveIncidents stores incidents: new ones, with ID 0, get their IDs. Its error is
-// ErrIncidentOpen when a new one is open while another of the same monitor and axis is.
-func (t *Tx) SaveIncidents(ctx context.Context, incidents []watch.Incident) error { return nil }
+// ErrIncidentOpen when a new one is open while another of the same monitor and axis is,
+// or *ExistsError for its key; the transaction cannot be committed then.
+func (t *Tx) SaveIncidents(ctx context.Context, incidents []watch.Incident) error {
+	added := batch{columns: "monitor bigint, axis text, location text, key text, incident text, opened_at bigint, resolved_at bigint, due bigint"}
+	changed := batch{columns: "id bigint, incident text, resolved_at bigint, due bigint"}
+	fresh := map[string]*watch.Incident{}
+	for i := range incidents {
+		n := &incidents[i]
+		text, err := encode(n)
+		if err != nil {
+			return err
+		}
+		if n.ID != 0 {
+			changed.add(n.ID, text, nullMs(n.ResolvedAt), nullMs(n.Due))
+			continue
+		}
+		fresh[n.Key] = n
+		added.add(nullID(n.Monitor), string(n.Axis), n.Location, n.Key, text, ms(n.OpenedAt), nullMs(n.ResolvedAt), nullMs(n.Due))
+	}
+	changed.last(1)
+	// One that is resolved makes way for a new one.
+	err := t.execBatch(ctx, `update incidents set incident = r.incident, resolved_at = r.resolved_at, due = r.due
+		from $ROWS where incidents.id = r.id`, &changed)
+	if err == nil {
+		err = t.queryBatch(ctx, `insert into incidents (monitor, axis, location, key, incident, opened_at, resolved_at, due)
+			select * from $ROWS where true returning id, key`, &added, func(rows *sql.Rows) error {
+			var id int64
+			var key string
+			err := rows.Scan(&id, &key)
+			if n := fresh[key]; n != nil {
+				n.ID = id
+			}
+			return err
+		})
+	}
+	if strings.Contains(violates(err), "incidents_open") {
+		err = ErrIncidentOpen
+	}
+	if err != nil {
+		return fmt.Errorf("store incidents: %w", exists(err, "key"))
+	}
+	return nil
+}
 
 // ClaimIncidents returns up to limit incidents that are due, the longest due first.
 // Nobody else gets them until the transaction ends, which has to save them with
 // another Due.
 func (t *Tx) ClaimIncidents(ctx context.Context, now time.Time, limit int) ([]watch.Incident, error) {
-	return nil, nil
+	return t.incidents(ctx, "where due <= $1 order by due, id limit $2"+t.lock("update skip locked"), ms(now), limit)
 }
 
 // Incident returns an incident, or ErrNotFound. In a transaction that writes it stays
 // as it is until that ends.
 func (t *Tx) Incident(ctx context.Context, id int64) (*watch.Incident, error) {
-	return nil, ErrNotFound
+	found, err := t.incidents(ctx, "where id = $1"+t.lock("update"), id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("incident %d: %w", id, ErrNotFound)
+	}
+	return &found[0], nil
 }
 
 // Incidents returns a page of incidents, the latest first, and the cursor of the next
 // page, 0 after the last.
 func (t *Tx) Incidents(ctx context.Context, f IncidentFilter) (incidents []watch.Incident, next int64, err error) {
-	return nil, 0, nil
+	limit := limited(f.Limit, mostRows)
+	c := &conditions{}
+	if f.After != 0 {
+		c.and("id < ?", f.After)
+	}
+	if f.Monitor != 0 {
+		c.and("monitor = ?", f.Monitor)
+	}
+	if f.Axis != "" {
+		c.and("axis = ?", string(f.Axis))
+	}
+	if f.Open != nil {
+		c.and(map[bool]string{true: "resolved_at is null", false: "resolved_at is not null"}[*f.Open])
+	}
+	incidents, err = t.incidents(ctx, c.where()+" order by id desc limit "+strconv.Itoa(limit+1), c.args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	incidents, next = page(incidents, limit, func(i *watch.Incident) int64 { return i.ID })
+	return incidents, next, nil
+}
+
+func (t *Tx) incidents(ctx context.Context, rest string, args ...any) ([]watch.Incident, error) {
+	var out []watch.Incident
+	err := t.each(ctx, "select id, incident from incidents "+rest, args, func(rows *sql.Rows) error {
+		var id int64
+		var text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return err
+		}
+		var i watch.Incident
+		err := decode(text, &i)
+		i.ID = id
+		out = append(out, i)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read incidents: %w", err)
+	}
+	return out, nil
 }

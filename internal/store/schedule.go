@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/watch"
+	"github.com/mcpvigil/mcpvigil/probe"
 )
 
 // Due is a check that was claimed: nobody else gets one of the same monitor and
@@ -32,34 +35,218 @@ type Confirmation struct {
 // queue finds out that the node which ran it is gone, and runs it again.
 const Slack = 60 * time.Second
 
+// firstWithin is when a monitor that is new or resumed is checked at the latest.
+const firstWithin = time.Minute
+
 // Claim takes up to limit checks that are due at the locations, the longest due first,
 // moves each on to its first regular slot after now, and keeps the monitor and
 // location busy for the budget and Slack. Regular slots that were missed are one
-// check, at the last of them.
+// check, at the last of them; it is also the confirming or manual one that was asked
+// for.
 func (t *Tx) Claim(ctx context.Context, now time.Time, locations []string, limit int) ([]Due, error) {
-	return nil, nil
+	query := `select monitor, location, interval_ms, offset_ms, budget_ms, next_due, coalesce(extra_due, 0), coalesce(extra_kind, '')
+		from schedule where due <= $1 and busy_until <= $1 and ` + t.in("location", 2) + `
+		order by due, monitor, location limit $3` + t.lock("update skip locked")
+	var claimed []Due
+	moved := batch{columns: "monitor bigint, location text, next_due bigint, busy_until bigint, slot bigint, kind text"}
+	err := t.each(ctx, query, []any{ms(now), list(t, locations), limit}, func(rows *sql.Rows) error {
+		var s slots
+		if err := rows.Scan(&s.monitor, &s.location, &s.interval, &s.offset, &s.budget, &s.next, &s.extra, &s.kind); err != nil {
+			return err
+		}
+		d, next := s.claim(now)
+		claimed = append(claimed, d)
+		moved.add(d.Monitor, d.Location, ms(next), busyUntil(d, now), ms(d.Slot), string(d.Kind))
+		return nil
+	})
+	if err == nil {
+		err = t.execBatch(ctx, `update schedule set next_due = r.next_due, due = r.next_due, extra_due = null, extra_kind = null,
+			busy_until = r.busy_until, busy_slot = r.slot, busy_kind = r.kind
+			from $ROWS where schedule.monitor = r.monitor and schedule.location = r.location`, &moved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claim checks: %w", err)
+	}
+	return claimed, nil
 }
+
+func busyUntil(d Due, now time.Time) int64 { return ms(now.Add(d.Budget + Slack)) }
+
+// slots are when a monitor is due at a location, in milliseconds.
+type slots struct {
+	monitor                  int64
+	location                 string
+	interval, offset, budget int64
+	next, extra              int64
+	kind                     string
+}
+
+// claim is the check that is due at now, and the first regular slot after it.
+func (s *slots) claim(now time.Time) (Due, time.Time) {
+	d := Due{
+		Monitor: s.monitor, Location: s.location, Budget: millis(s.budget),
+		Slot: fromMs(s.extra), Kind: watch.Kind(s.kind),
+	}
+	next := fromMs(s.next)
+	if !next.After(now) {
+		interval := millis(s.interval)
+		first := next
+		next = watch.NextSlot(millis(s.offset), interval, now)
+		d.Slot, d.Kind = next.Add(-interval), watch.Scheduled
+		if d.Slot.Before(first) {
+			d.Slot = first // the first one of a monitor is no regular slot
+		}
+		d.Missed = int((d.Slot.Sub(first) + interval - 1) / interval)
+	}
+	d.Late = now.Sub(d.Slot)
+	return d, next
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Renew keeps a claim busy for its budget and Slack from now, for a check that starts
 // late or again. It reports false when the claim is not held any more, so that the
 // check must not run: another may be running.
-func (t *Tx) Renew(ctx context.Context, d Due, now time.Time) (bool, error) { return true, nil }
+func (t *Tx) Renew(ctx context.Context, d Due, now time.Time) (bool, error) {
+	n, err := t.exec(ctx, `update schedule set busy_until = $5
+		where monitor = $1 and location = $2 and busy_slot = $3 and busy_kind = $4 and busy_until > 0`,
+		d.Monitor, d.Location, ms(d.Slot), string(d.Kind), busyUntil(d, now))
+	if err != nil {
+		return false, fmt.Errorf("keep a claim of monitor %d: %w", d.Monitor, err)
+	}
+	return n > 0, nil
+}
 
 // Release ends claims whose checks are done. A claim that is not held any more, since
 // its time was over, is left alone.
-func (t *Tx) Release(ctx context.Context, done []Due) error { return nil }
+func (t *Tx) Release(ctx context.Context, done []Due) error {
+	var ids []int64
+	b := batch{columns: "monitor bigint, location text, slot bigint, kind text"}
+	for _, d := range done {
+		ids = append(ids, d.Monitor)
+		b.add(d.Monitor, d.Location, ms(d.Slot), string(d.Kind))
+	}
+	err := t.lockMonitors(ctx, ids)
+	if err == nil {
+		err = t.execBatch(ctx, `update schedule set busy_until = 0
+			from $ROWS where schedule.monitor = r.monitor and schedule.location = r.location
+			and schedule.busy_slot = r.slot and schedule.busy_kind = r.kind`, &b)
+	}
+	if err != nil {
+		return fmt.Errorf("release checks: %w", err)
+	}
+	return nil
+}
 
 // RunNow makes a monitor due at now at all its locations. Its error is ErrNotFound,
 // ErrPaused, or ErrBusy when a check runs at each of them.
-func (t *Tx) RunNow(ctx context.Context, id int64, now time.Time) error { return nil }
+func (t *Tx) RunNow(ctx context.Context, id int64, now time.Time) error {
+	var paused bool
+	if err := t.one(ctx, "select paused from monitors where id = $1"+t.lock("no key update"), []any{id}, &paused); err != nil {
+		return fmt.Errorf("monitor %d: %w", id, err)
+	}
+	if paused {
+		return ErrPaused
+	}
+	n, err := t.exec(ctx, `update schedule set extra_due = $2, extra_kind = $3,
+		due = case when next_due < $2 then next_due else $2 end
+		where monitor = $1 and busy_until <= $2`, id, ms(now), string(watch.Manual))
+	if err != nil {
+		return fmt.Errorf("run monitor %d: %w", id, err)
+	}
+	if n == 0 {
+		return ErrBusy
+	}
+	return nil
+}
 
 // ConfirmAt is Confirm for one check.
 func (t *Tx) ConfirmAt(ctx context.Context, id int64, location string, at time.Time) error {
 	return t.Confirm(ctx, []Confirmation{{Monitor: id, Location: location, At: at}})
 }
 
-// Confirm asks for confirming checks, unless one is due before.
-func (t *Tx) Confirm(ctx context.Context, wanted []Confirmation) error { return nil }
+// Confirm asks for confirming checks, unless one is due before, or the monitor is
+// paused.
+func (t *Tx) Confirm(ctx context.Context, wanted []Confirmation) error {
+	var ids []int64
+	b := batch{columns: "monitor bigint, location text, at bigint, kind text"}
+	for _, c := range wanted {
+		ids = append(ids, c.Monitor)
+		b.add(c.Monitor, c.Location, ms(c.At), string(watch.Confirm))
+	}
+	err := t.lockMonitors(ctx, ids)
+	if err == nil {
+		err = t.execBatch(ctx, `update schedule set extra_due = r.at, extra_kind = r.kind, due = r.at
+			from $ROWS where schedule.monitor = r.monitor and schedule.location = r.location and schedule.due > r.at`, &b)
+	}
+	if err != nil {
+		return fmt.Errorf("ask for confirming checks: %w", err)
+	}
+	return nil
+}
 
 // NextDue is when the next check is due anywhere; zero: never.
-func (t *Tx) NextDue(ctx context.Context) (time.Time, error) { return time.Time{}, nil }
+func (t *Tx) NextDue(ctx context.Context) (time.Time, error) {
+	var due sql.NullInt64
+	if err := t.one(ctx, "select min(due) from schedule where due is not null", nil, &due); err != nil {
+		return time.Time{}, fmt.Errorf("look for the next check: %w", err)
+	}
+	return fromNullMs(due), nil
+}
+
+// schedule puts a monitor on the schedule, or changes how it stands there: a location
+// that it had with the same interval keeps its slots.
+func (t *Tx) schedule(ctx context.Context, m *watch.Monitor, now time.Time) error {
+	type row struct {
+		interval, next int64
+		paused         bool
+	}
+	before := map[string]row{}
+	query := "select location, interval_ms, next_due, due is null from schedule where monitor = $1" + t.lock("update")
+	err := t.each(ctx, query, []any{m.ID},
+		func(rows *sql.Rows) error {
+			var location string
+			var r row
+			err := rows.Scan(&location, &r.interval, &r.next, &r.paused)
+			before[location] = r
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	d := &m.Definition
+	interval, startup := time.Duration(d.Interval), time.Duration(0)
+	if d.Transport == watch.Stdio {
+		startup = probe.DefaultStartupTimeout
+	}
+	b := batch{columns: "monitor bigint, location text, interval_ms bigint, offset_ms bigint, budget_ms bigint, next_due bigint, due bigint"}
+	for _, location := range d.Locations {
+		offset := watch.Offset(m.ID, location, interval)
+		next := now.Add(offset % min(interval, firstWithin))
+		switch r, ok := before[location]; {
+		case !ok || r.paused:
+		case r.interval == interval.Milliseconds():
+			next = fromMs(r.next)
+		default:
+			next = watch.NextSlot(offset, interval, now)
+		}
+		delete(before, location)
+		due := nullMs(next)
+		if m.Paused {
+			due = nullMs(time.Time{})
+		}
+		b.add(m.ID, location, interval.Milliseconds(), offset.Milliseconds(), watch.Budget(d, startup).Milliseconds(), ms(next), due)
+	}
+	for location := range before {
+		if _, err := t.exec(ctx, "delete from schedule where monitor = $1 and location = $2", m.ID, location); err != nil {
+			return err
+		}
+	}
+	return t.execBatch(ctx, `insert into schedule (monitor, location, interval_ms, offset_ms, budget_ms, next_due, due)
+		select r.monitor, r.location, r.interval_ms, r.offset_ms, r.budget_ms, r.next_due, r.due from $ROWS where true
+		on conflict (monitor, location) do update set interval_ms = excluded.interval_ms, offset_ms = excluded.offset_ms,
+			budget_ms = excluded.budget_ms, next_due = excluded.next_due,
+			extra_due = case when excluded.due is not null then schedule.extra_due end,
+			extra_kind = case when excluded.due is not null then schedule.extra_kind end,
+			due = case when excluded.due > schedule.extra_due then schedule.extra_due else excluded.due end`, &b)
+}

@@ -75,6 +75,23 @@ type batch struct {
 
 func (b *batch) add(values ...any) { b.rows = append(b.rows, values) }
 
+// last keeps of rows that are equal in the first n columns the last one. A statement
+// that updates on a conflict must not meet the same row twice.
+func (b *batch) last(n int) {
+	seen := map[string]int{}
+	kept := b.rows[:0]
+	for _, row := range b.rows {
+		key := fmt.Sprintf("%q", row[:n])
+		if i, ok := seen[key]; ok {
+			kept[i] = row
+			continue
+		}
+		seen[key] = len(kept)
+		kept = append(kept, row)
+	}
+	b.rows = kept
+}
+
 // execBatch runs a statement for the rows of b.
 func (t *Tx) execBatch(ctx context.Context, query string, b *batch) error {
 	return t.runBatch(ctx, query, b, func(_ int, rows *sql.Rows) error { return drain(rows, nil) })
