@@ -139,7 +139,7 @@ func Validate(name string, given map[string]string) []watch.Problem {
 }
 
 func (k *kind) unknown(given settings) []watch.Problem {
-	var names, problems = []string{}, []watch.Problem(nil)
+	names, problems := []string{}, []watch.Problem(nil)
 	for _, f := range k.Fields {
 		names = append(names, f.Name)
 	}

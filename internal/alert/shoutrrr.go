@@ -77,9 +77,6 @@ func sendShoutrrr(ctx context.Context, d *delivery) (string, error) {
 	case <-ctx.Done():
 		return "", passing("%s did not take the message in time", service)
 	case err := <-done:
-		if errors.Is(err, errService) {
-			return "", permanent("%s: %w", service, err)
-		}
 		if err != nil {
 			d.knowAll(raw)
 			return "", passing("%s did not take the message: %s", service, plain.Line(d.secrets.String(innermost(err)), maxTitle))

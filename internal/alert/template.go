@@ -13,11 +13,14 @@ import (
 
 // Limits of one run of a template.
 const (
-	maxOutput    = 256 << 10
-	maxTime      = time.Second
-	maxNesting   = 2 // ranges in ranges
-	maxFunctions = "and, or, not, eq, ne, lt, le, gt, ge, len, index, slice, json, upper, lower, date"
+	maxOutput  = 256 << 10
+	maxMade    = 16 * maxOutput // of all values that functions give
+	maxTime    = time.Second
+	maxNesting = 2 // ranges in ranges
 )
+
+// allowed are the functions that a template may call.
+const allowed = "and, or, not, eq, ne, lt, le, gt, ge, len, index, slice, json, upper, lower, date"
 
 var errTooLong = errors.New("the template took too long")
 
@@ -25,7 +28,8 @@ var errTooLong = errors.New("the template took too long")
 // functions; ranges go over the message alone.
 type limits struct {
 	end  time.Time
-	left int
+	left int // bytes of output
+	made int // bytes that functions gave
 	out  strings.Builder
 }
 
@@ -49,6 +53,9 @@ func (l *limits) value(s string, err error) (string, error) {
 	case len(s) > maxOutput:
 		return "", fmt.Errorf("a value has more than %d bytes", maxOutput)
 	}
+	if l.made += len(s); l.made > maxMade {
+		return "", fmt.Errorf("its values have more than %d bytes", maxMade)
+	}
 	return s, nil
 }
 
@@ -62,11 +69,14 @@ func (l *limits) functions() template.FuncMap {
 		"upper": func(s string) (string, error) { return l.value(strings.ToUpper(s), nil) },
 		"lower": func(s string) (string, error) { return l.value(strings.ToLower(s), nil) },
 		"date": func(layout, at string) (string, error) {
-			if at == "" || len(layout) > maxName {
+			if at == "" {
 				return "", nil
 			}
 			t, err := time.Parse(time.RFC3339, at)
-			return l.value(t.UTC().Format(layout), err)
+			if err != nil {
+				return "", errors.New("date takes a layout and a time of the message")
+			}
+			return l.value(t.UTC().Format(layout), nil)
 		},
 	}
 }
@@ -148,8 +158,8 @@ func inspect(node parse.Node, depth int) error {
 	case *parse.PipeNode:
 		return inspectPipe(n, depth)
 	case *parse.IdentifierNode:
-		if !slices.Contains(strings.Split(maxFunctions, ", "), n.Ident) {
-			return fmt.Errorf("function %s cannot be used; there are %s", n.Ident, maxFunctions)
+		if !slices.Contains(strings.Split(allowed, ", "), n.Ident) {
+			return fmt.Errorf("function %s cannot be used; there are %s", n.Ident, allowed)
 		}
 	}
 	return nil

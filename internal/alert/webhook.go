@@ -162,18 +162,20 @@ func contentType(s settings, header http.Header) string {
 }
 
 func webhookHeader(s settings, p *payload) (http.Header, error) {
-	header := http.Header{}
+	header, number := http.Header{}, 0
 	for line := range strings.Lines(s.get("headers")) {
+		number++
 		name, text, _ := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
 		value, err := expand(strings.TrimSpace(text), p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			// What is wrong with it could quote a secret.
+			return nil, fmt.Errorf("the template in line %d does not work", number)
 		}
 		if !httpguts.ValidHeaderFieldValue(value) || len(value) > maxSetting {
-			return nil, fmt.Errorf("%s: its value cannot be sent in a header", name)
+			return nil, fmt.Errorf("the value in line %d cannot be sent in a header", number)
 		}
 		header.Add(name, value)
 	}
@@ -203,15 +205,16 @@ func signingKeys(value string) (text, hint string) {
 }
 
 func headerLines(value string) (text, hint string) {
-	count := 0
+	count, number := 0, 0
 	for line := range strings.Lines(value) {
+		number++
 		name, _, ok := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		switch {
 		case strings.TrimSpace(line) == "":
 			continue
 		case !ok || !httpguts.ValidHeaderFieldName(name):
-			return fmt.Sprintf("has no header name in line %d", count+1), "write each as Name: value"
+			return fmt.Sprintf("has no header name in line %d", number), "write each as Name: value"
 		case ours(name):
 			return "sets a header that this program sets", "leave out " + http.CanonicalHeaderKey(name)
 		}
