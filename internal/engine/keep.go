@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+)
+
+// The tasks that keep house, each done by one process at a time.
+const (
+	keepRollups   = "rollups"
+	keepRetention = "retention"
+	keepApprovals = "approvals"
+)
+
+// keepers are the tasks and how often they are done.
+func keepers() map[string]time.Duration {
+	return map[string]time.Duration{keepRollups: 5 * time.Minute, keepRetention: time.Hour, keepApprovals: time.Minute}
+}
+
+func periodic() []*river.PeriodicJob {
+	var out []*river.PeriodicJob
+	for task, every := range keepers() {
+		out = append(out, river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
+			return keepArgs{Task: task}, &river.InsertOpts{
+				Queue: queueKeep, MaxAttempts: 2, UniqueOpts: river.UniqueOpts{ByArgs: true, ByPeriod: every},
+			}
+		}, &river.PeriodicJobOpts{ID: task, RunOnStart: true}))
+	}
+	return out
+}
+
+// keepWorker keeps house.
+type keepWorker struct {
+	river.WorkerDefaults[keepArgs]
+	engine *Engine
+}
+
+// keepBudget bounds one task.
+const keepBudget = 30 * time.Minute
+
+// Timeout is long: what a task does not get done is done by the next.
+func (w *keepWorker) Timeout(*river.Job[keepArgs]) time.Duration { return keepBudget }
+
+// Work does one task.
+func (w *keepWorker) Work(ctx context.Context, job *river.Job[keepArgs]) error {
+	return w.engine.keepHouse(ctx, job.Args.Task)
+}
+
+func (e *Engine) keepHouse(ctx context.Context, task string) error {
+	now := e.now()
+	switch task {
+	case keepRollups:
+		return e.o.Store.RollupDue(ctx, now)
+	case keepRetention:
+		_, err := e.o.Store.Retain(ctx, now, e.o.Retention)
+		return err
+	case keepApprovals:
+		return e.expire(ctx, now)
+	}
+	return nil
+}
+
+// expire ends the approvals whose time is over. A monitor that is left without any
+// waits for a person: its next surface is not taken for its first.
+func (e *Engine) expire(ctx context.Context, now time.Time) error {
+	return e.o.Store.InTx(ctx, func(tx *store.Tx) error {
+		ended, err := tx.ExpireApprovals(ctx, now)
+		if err != nil || len(ended) == 0 {
+			return err
+		}
+		var events []watch.Event
+		var ids []int64
+		for i := range ended {
+			a := &ended[i]
+			ids = append(ids, a.Monitor)
+			events = append(events, watch.Event{
+				Monitor: a.Monitor, At: now, Name: watch.EventBaselineExpired, Axis: watch.Surface, Text: "the approval of a surface ended",
+				Data: &watch.Facts{Digest: a.Digest.String(), Approver: a.Approver},
+			})
+		}
+		if err := e.orphan(ctx, tx, ids, now); err != nil {
+			return err
+		}
+		return tx.InsertEvents(ctx, events)
+	})
+}
+
+// orphan marks those of the monitors of which nothing is approved any more, and has
+// all of them checked soon.
+func (e *Engine) orphan(ctx context.Context, tx *store.Tx, ids []int64, now time.Time) error {
+	states, err := tx.States(ctx, ids, true)
+	if err != nil {
+		return err
+	}
+	monitors, err := tx.MonitorsOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var changed []watch.State
+	var wanted []store.Confirmation
+	for id, m := range monitors {
+		left, err := tx.Approvals(ctx, id, now, false)
+		if err != nil {
+			return err
+		}
+		if st, ok := states[id]; ok && len(left) == 0 {
+			st.Awaiting = true
+			changed = append(changed, st)
+		}
+		for _, location := range m.Definition.Locations {
+			wanted = append(wanted, store.Confirmation{Monitor: id, Location: location, At: now})
+		}
+	}
+	if err := tx.SaveStates(ctx, changed); err != nil {
+		return err
+	}
+	return tx.Confirm(ctx, wanted)
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+)
+
+const (
+	// maxBatch and batchEvery bound what is stored in one transaction.
+	maxBatch   = 1_000
+	batchEvery = 50 * time.Millisecond
+	// storeTries is how often a transaction is begun, from storePause on ever slower.
+	storeTries = 6
+	storePause = 50 * time.Millisecond
+)
+
+// errStopped is the error for a result that came too late to be stored.
+var errStopped = errors.New("the engine has stopped")
+
+// item is an observation on its way into the store.
+type item struct {
+	o   *watch.Observation
+	m   *entry
+	due store.Due
+	// sight: the surface is stored as seen.
+	sight bool
+	// first says that the first baseline was made of it.
+	first bool
+	done  chan error // of capacity 1
+}
+
+// sink stores observations, many in one transaction, with all that follows from them.
+type sink struct {
+	engine *Engine
+	in     chan *item
+	ends   chan struct{}
+	wait   sync.WaitGroup
+}
+
+func newSink(e *Engine) *sink {
+	return &sink{engine: e, in: make(chan *item, maxBatch), ends: make(chan struct{})}
+}
+
+// put has an item stored, and returns when it is.
+func (s *sink) put(ctx context.Context, it *item) error {
+	it.done = make(chan error, 1)
+	select {
+	case s.in <- it:
+	case <-s.ends:
+		return errStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-it.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// start begins to store. Stop ends it, after what was put before.
+func (s *sink) start(ctx context.Context) {
+	s.wait.Go(func() {
+		for {
+			select {
+			case first := <-s.in:
+				s.commit(ctx, s.gather(first))
+			case <-s.ends:
+				s.drain(ctx)
+				return
+			}
+		}
+	})
+}
+
+func (s *sink) stop() {
+	close(s.ends)
+	s.wait.Wait()
+}
+
+func (s *sink) drain(ctx context.Context) {
+	for {
+		select {
+		case it := <-s.in:
+			s.commit(ctx, s.gather(it))
+		default:
+			return
+		}
+	}
+}
+
+// gather waits a moment for more to be stored together with the first.
+func (s *sink) gather(first *item) []*item {
+	batch := []*item{first}
+	timer := time.NewTimer(batchEvery)
+	defer timer.Stop()
+	for len(batch) < maxBatch {
+		select {
+		case it := <-s.in:
+			batch = append(batch, it)
+		case <-timer.C:
+			return batch
+		case <-s.ends:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit stores a batch. When that fails for a reason that lies in what is stored, the
+// batch is halved, so that one bad row keeps nothing else from being stored.
+func (s *sink) commit(ctx context.Context, batch []*item) {
+	err := s.try(ctx, batch)
+	if err != nil && len(batch) > 1 && s.engine.o.Store.Ping(ctx) == nil {
+		half := len(batch) / 2
+		s.commit(ctx, batch[:half])
+		s.commit(ctx, batch[half:])
+		return
+	}
+	if err != nil {
+		s.engine.metrics.storeFailed(len(batch))
+		s.engine.log.ErrorContext(ctx, "results cannot be stored", slog.Int("results", len(batch)), slog.Int64("monitor", batch[0].o.Monitor), slog.String("error", err.Error()))
+	}
+	for _, it := range batch {
+		it.done <- err
+	}
+}
+
+// try runs the transaction of a batch, again while the database says that it is busy.
+func (s *sink) try(ctx context.Context, batch []*item) (err error) {
+	for n := range storeTries {
+		if n > 0 {
+			s.engine.metrics.storeRetried()
+			if pause(ctx, storePause<<n) != nil {
+				return err
+			}
+		}
+		began := time.Now()
+		if err = s.once(ctx, batch); err == nil {
+			s.engine.metrics.stored(len(batch), time.Since(began))
+			return nil
+		}
+		if !passing(err) && s.engine.o.Store.Ping(ctx) == nil {
+			return err
+		}
+	}
+	return err
+}
+
+// once runs the transaction of a batch. What panics in it is an error.
+func (s *sink) once(ctx context.Context, batch []*item) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			s.engine.metrics.panicked()
+			err = fmt.Errorf("storing results panicked: %v\n%s", value, debug.Stack())
+		}
+	}()
+	c := &commit{engine: s.engine, now: s.engine.now(), batch: batch}
+	return s.engine.o.Store.InTx(ctx, func(tx *store.Tx) error { return c.run(ctx, tx) })
+}
+
+// The codes of the databases for: somebody else was first, or the server is going away.
+const (
+	pgSerialization = "40001"
+	pgDeadlock      = "40P01"
+	pgLockTimeout   = "55P03"
+	pgShutdown      = "57P01"
+	sqliteBusy      = 5
+	sqliteLocked    = 6
+)
+
+// passing reports whether a transaction that failed may succeed when it is run again.
+func passing(err error) bool {
+	var pg *pgconn.PgError
+	var lite *sqlite.Error
+	switch {
+	case errors.As(err, &pg):
+		return pg.Code == pgSerialization || pg.Code == pgDeadlock || pg.Code == pgLockTimeout || pg.Code == pgShutdown
+	case errors.As(err, &lite):
+		code := lite.Code() & 0xff
+		return code == sqliteBusy || code == sqliteLocked
+	}
+	return errors.Is(err, driver.ErrBadConn)
+}
