@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"encoding/hex"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -49,14 +51,32 @@ func (a Approval) ExpiresAt() time.Time { return a.expires }
 // Event is what it is on the timeline.
 func (a Approval) Event() Event { return a.event }
 
-// First approves the first surface of a monitor, and no finding in it.
+// First approves the first surface of a monitor, and no finding in it. As nobody judged
+// it, its baseline has no ruleset: what a later version of the rules finds fails.
 func First(m *Monitor, b baseline.Binding, s *surface.Surface, now time.Time) Approval {
-	return Approval{}
+	approved := baseline.New(m.Definition.Name, b, s)
+	approved.Ruleset = ""
+	return Approval{
+		monitor: m.ID, baseline: approved, source: ApprovedFirst, approver: ApprovedFirst,
+		event: Event{
+			Monitor: m.ID, At: cut(now), Name: EventBaselineSet, Axis: Surface,
+			Text: "the first surface that was seen is the baseline: review it",
+			Data: &Facts{Digest: s.Digest().String(), Count: len(s.Items())},
+		},
+	}
 }
 
-// FromLockfile approves what a lockfile holds.
+// FromLockfile approves what a lockfile holds. sum is the SHA-256 of the file.
 func FromLockfile(m *Monitor, b *baseline.Baseline, path string, sum [32]byte, now time.Time) Approval {
-	return Approval{}
+	approver := "file:" + plain.Line(path, maxURL) + "@sha256:" + hex.EncodeToString(sum[:])
+	return Approval{
+		monitor: m.ID, baseline: b, source: ApprovedLockfile, approver: approver, reason: "reviewed with the file",
+		event: Event{
+			Monitor: m.ID, At: cut(now), Name: EventBaselineAccepted, Axis: Surface, Actor: approver,
+			Text: "accepted by a lockfile",
+			Data: &Facts{Digest: b.Surface.Digest().String(), Approver: approver},
+		},
+	}
 }
 
 // Selection is what of a surface is accepted.
@@ -71,9 +91,6 @@ type Selection struct {
 	// Keep: what was approved before stays approved too.
 	Keep bool `json:"keep,omitempty"`
 }
-
-// ChangeKey is the same for the same change.
-func ChangeKey(c surface.Change) string { return "" }
 
 // Approved is an approval as it is stored.
 type Approved struct {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -299,6 +300,12 @@ func (d *Definition) validateDependencies(p *problems) {
 			p.add(field+".monitor", "name another monitor", "is the monitor itself")
 		}
 	})
+}
+
+// server is the same for the same server, as far as the definition tells.
+func (d *Definition) server() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{d.URL, d.Transport, d.AuthMode, strings.Join(d.Headers, ","), d.ProtocolVersion}))
+	return shortHash(sum[:])
 }
 
 // Loosens says what in a change of a monitor that has a baseline needs a proof: what

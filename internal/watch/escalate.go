@@ -102,6 +102,13 @@ func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []No
 	return i, out
 }
 
+// again begins the steps anew, for what is worse than what somebody looks after.
+func (i *Incident) again() {
+	i.AcknowledgedAt, i.AcknowledgedBy, i.AcknowledgementTold = time.Time{}, "", false
+	i.Wave, i.Round, i.Step = i.Wave+1, 0, 0
+	i.SteppedAt = time.Time{}
+}
+
 // next is when the next step is due.
 func (i *Incident) next(p *Escalation) time.Time {
 	delay := time.Duration(p.Steps[i.Step].Delay)
@@ -127,10 +134,14 @@ func (i *Incident) tell(channels []string, now time.Time) []Notification {
 func (i *Incident) announce(phase Phase, channels []string, now time.Time) []Notification {
 	snapshot := *i
 	snapshot.Items, snapshot.Told = slices.Clone(i.Items), slices.Clone(i.Told)
+	step := fmt.Sprintf("%d.%d", i.Round, i.Step)
+	if i.Wave > 0 {
+		step = fmt.Sprintf("%d.%s", i.Wave, step)
+	}
 	out := make([]Notification, 0, len(channels))
 	for _, channel := range channels {
 		out = append(out, Notification{
-			Key:      fmt.Sprintf("%s/%s/%d.%d/%s", i.Key, phase, i.Round, i.Step, channel),
+			Key:      fmt.Sprintf("%s/%s/%s/%s", i.Key, phase, step, channel),
 			Incident: i.ID, Monitor: i.Monitor, Channel: channel, Phase: phase, At: now,
 			Snapshot: snapshot, Status: Pending,
 		})

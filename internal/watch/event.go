@@ -104,6 +104,9 @@ type Incident struct {
 	ResolutionTold bool `json:"resolution_told,omitempty"`
 	// SteppedAt is when the last step was taken.
 	SteppedAt time.Time `json:"stepped_at,omitzero"`
+	// Wave is how often the steps began anew, as it got worse after somebody had
+	// acknowledged it.
+	Wave int `json:"wave,omitempty"`
 }
 
 // Open reports whether the incident is open.

@@ -63,17 +63,32 @@ type LocationState struct {
 	// Fails and Passes count results in a row; one of them is zero.
 	Fails  int `json:"fails,omitempty"`
 	Passes int `json:"passes,omitempty"`
+	// Downs are the last of Fails in which it was down, Slows the results in a row that
+	// were degraded or worse.
+	Downs int `json:"downs,omitempty"`
+	Slows int `json:"slows,omitempty"`
+	// Bad is down or misconfigured from when that is believed until it is over; what
+	// could not tell in between does not end it.
+	Bad string `json:"bad,omitempty"`
 	// Recent holds the last results, the latest in the lowest bit, 1 for a failure;
 	// RecentN says how many there are.
 	Recent  uint32 `json:"recent,omitempty"`
 	RecentN int    `json:"recent_n,omitempty"`
+	// Flapping: good and bad results took turns.
+	Flapping bool `json:"flapping,omitempty"`
+	// Digest is that of the last surface it saw to its end.
+	Digest surface.Digest `json:"digest,omitzero"`
 }
 
 // State is what a monitor remembers. It is a value: Decide returns the next one.
 type State struct {
 	Monitor int64 `json:"monitor"`
 	// Revision is that of the monitor the state is about.
-	Revision     int64     `json:"revision"`
+	Revision int64 `json:"revision"`
+	// Target stands for the server that was checked.
+	Target string `json:"target,omitempty"`
+	// Approvals are those of the monitor that its surface was judged by last.
+	Approvals    int64     `json:"approvals,omitempty"`
 	Availability AxisState `json:"availability"`
 	Surface      AxisState `json:"surface"`
 	Posture      AxisState `json:"posture"`
@@ -102,6 +117,13 @@ type State struct {
 	// Open counts changes and findings that fail until a person decides.
 	OpenChanges  int `json:"open_changes,omitempty"`
 	OpenFindings int `json:"open_findings,omitempty"`
+	// MissingTools are expected and were not listed.
+	MissingTools []string `json:"missing_tools,omitempty"`
+	// ToolsOver: the last list had more tools than are allowed.
+	ToolsOver bool `json:"tools_over,omitempty"`
+	// Unsteady: the surface keeps changing between states that are not all approved. It
+	// is inconsistent until it settles.
+	Unsteady bool `json:"unsteady,omitempty"`
 	// Awaiting: what was approved does not belong to the monitor any more, and a
 	// person has to confirm the new surface.
 	Awaiting bool `json:"awaiting,omitempty"`
