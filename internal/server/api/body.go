@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -52,52 +53,16 @@ func syntax(err error) error {
 
 // strict refuses what a decoder would read as something else than was sent.
 func strict(data []byte, parsed any) error {
-	if !utf8.Valid(data) {
+	_, flaws, err := rawjson.Parse(data)
+	switch {
+	case err != nil:
+		return errors.New("it is nested too deeply")
+	case flaws.InvalidUTF8 > 0:
 		return errors.New("it is not UTF-8")
-	}
-	if err := unambiguous(json.NewDecoder(strings.NewReader(string(data)))); err != nil {
-		return err
+	case len(flaws.Duplicates) > 0:
+		return fmt.Errorf("two members have the same name, at %s", plain.Line(flaws.Duplicates[0], 100))
 	}
 	return storable(parsed)
-}
-
-// unambiguous refuses members of one name.
-func unambiguous(d *json.Decoder) error {
-	type object struct {
-		names map[string]bool // nil for a list
-		value bool            // the next token is a member's value
-	}
-	var open []*object
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return syntax(err)
-		}
-		if token == json.Delim('}') || token == json.Delim(']') {
-			open = open[:len(open)-1]
-			continue
-		}
-		if n := len(open); n > 0 && open[n-1].names != nil {
-			if in := open[n-1]; !in.value {
-				name, _ := token.(string)
-				if in.names[name] {
-					return fmt.Errorf("two members have the name %s", plain.Line(name, 100))
-				}
-				in.names[name], in.value = true, true
-				continue
-			}
-			open[n-1].value = false
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, &object{names: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, &object{})
-		}
-	}
 }
 
 // storable refuses texts that a database refuses, and names that only a decoder which

@@ -55,7 +55,7 @@ func (o *Ops) Accounts(ctx context.Context, actor people.Actor) ([]people.Accoun
 		return nil, err
 	}
 	accounts, err := o.people.Accounts(ctx, actor)
-	return accounts, personal(err)
+	return accounts, Personal(err)
 }
 
 // CreateAccount makes an account. It takes the password of who makes it: whoever makes
@@ -69,7 +69,7 @@ func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountI
 		return people.Account{}, proofRequired("to make an account")
 	}
 	a, err := o.people.CreateAccount(ctx, session, people.Password(in.Password), in.Name, in.NewPassword, in.Role)
-	return a, personal(err)
+	return a, Personal(err)
 }
 
 // EditAccount changes role, password or whether an account is disabled. Everybody may
@@ -100,7 +100,7 @@ func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edi
 		err = o.people.SetPassword(ctx, session, factor, id, *edit.NewPassword)
 	}
 	if err != nil {
-		return people.Account{}, personal(err)
+		return people.Account{}, Personal(err)
 	}
 	return o.account(ctx, id)
 }
@@ -110,7 +110,7 @@ func (o *Ops) account(ctx context.Context, id int64) (out people.Account, err er
 		out, err = t.Account(ctx, id)
 		return err
 	})
-	return out, personal(err)
+	return out, Personal(err)
 }
 
 // Keys are all API keys, without their texts.
@@ -119,7 +119,7 @@ func (o *Ops) Keys(ctx context.Context, actor people.Actor) ([]people.Key, error
 		return nil, err
 	}
 	keys, err := o.people.Keys(ctx, actor)
-	return keys, personal(err)
+	return keys, Personal(err)
 }
 
 // CreateKey makes an API key.
@@ -133,7 +133,7 @@ func (o *Ops) CreateKey(ctx context.Context, actor people.Actor, in KeyInput) (N
 		expires = in.ExpiresAt.UTC()
 	}
 	text, key, err := o.people.CreateKey(ctx, session, in.Name, in.Role, expires)
-	return NewKey{Key: key, Text: text}, personal(err)
+	return NewKey{Key: key, Text: text}, Personal(err)
 }
 
 // RevokeKey ends an API key.
@@ -141,15 +141,15 @@ func (o *Ops) RevokeKey(ctx context.Context, actor people.Actor, id int64) error
 	if err := may(actor, people.Administer); err != nil {
 		return err
 	}
-	return personal(o.people.RevokeKey(ctx, actor, id))
+	return Personal(o.people.RevokeKey(ctx, actor, id))
 }
 
 // AuditLog is who did what, the latest first.
-func (o *Ops) AuditLog(ctx context.Context, actor people.Actor, f store.AuditFilter) (Page[store.AuditEntry], error) {
+func (o *Ops) AuditLog(ctx context.Context, actor people.Actor, f store.AuditFilter) (Page[people.AuditEntry], error) {
 	if err := may(actor, people.Administer); err != nil {
-		return Page[store.AuditEntry]{}, err
+		return Page[people.AuditEntry]{}, err
 	}
-	return list(ctx, o, actor, "entry", func(t *store.Tx) ([]store.AuditEntry, string, error) {
+	return list(ctx, o, actor, "entry", func(t *store.Tx) ([]people.AuditEntry, string, error) {
 		limit := f.Limit
 		f.Limit++ // one more tells whether there is a page after this one
 		entries, err := t.AuditLog(ctx, f)

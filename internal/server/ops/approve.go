@@ -2,6 +2,9 @@ package ops
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -28,7 +31,9 @@ func (o *Ops) approve(ctx context.Context, t *store.Tx, x *examined, binding bas
 	if err != nil {
 		return Monitor{}, err
 	}
-	st, err := o.rejudge(ctx, t, m, *x.state, x.surface, approval.Baseline(), binding)
+	seen := watch.Observation{Surface: x.surface, Baseline: approval.Baseline(), Binding: binding}
+	seen.Verified = baseline.Verify(x.surface, approval.Baseline(), m.Definition.Policy(), lint.Options{})
+	st, err := o.rejudge(ctx, t, m, *x.state, seen, true)
 	if err != nil {
 		return Monitor{}, err
 	}
@@ -37,20 +42,20 @@ func (o *Ops) approve(ctx context.Context, t *store.Tx, x *examined, binding bas
 
 // rejudge has watch decide again on the surface that was seen last, after a person
 // decided about it.
-func (o *Ops) rejudge(ctx context.Context, t *store.Tx, m *watch.Monitor, st watch.State, s *surface.Surface,
-	b *baseline.Baseline, binding baseline.Binding,
-) (watch.State, error) {
+func (o *Ops) rejudge(ctx context.Context, t *store.Tx, m *watch.Monitor, st watch.State, seen watch.Observation, approved bool) (watch.State, error) {
 	now := o.now()
-	tools := len(s.Of(surface.Tool))
-	seen := watch.Observation{
-		Result: watch.Result{
-			Monitor: m.ID, Location: watch.DefaultLocation, Slot: now, Started: now, Kind: watch.Review,
-			Digest: s.Digest(), Tools: &tools,
-		},
-		Revision: m.Revision, Approvals: m.Approvals, Surface: s, Baseline: b, Binding: binding,
-		Verified: baseline.Verify(s, b, m.Definition.Policy(), lint.Options{}),
+	seen.Result = watch.Result{Monitor: m.ID, Location: whereSeen(m, &st), Slot: now, Started: now, Kind: watch.Review}
+	seen.Revision, seen.Approvals = m.Revision, m.Approvals
+	if seen.Surface != nil {
+		tools := seen.Surface.Of(surface.Tool)
+		n := len(tools)
+		seen.Digest, seen.Tools = seen.Surface.Digest(), &n
+		for _, name := range m.Definition.ExpectedTools {
+			if !slices.ContainsFunc(tools, func(i surface.Item) bool { return i.Name == name }) {
+				seen.MissingTools = append(seen.MissingTools, name)
+			}
+		}
 	}
-	st.Awaiting = false
 	open, err := t.OpenIncidents(ctx, []int64{m.ID})
 	if err != nil {
 		return st, err
@@ -59,8 +64,18 @@ func (o *Ops) rejudge(ctx context.Context, t *store.Tx, m *watch.Monitor, st wat
 	if err != nil {
 		return st, err
 	}
-	d := watch.Decide(m, st, open[m.ID], &seen, watch.Context{Now: now, Maintenance: maintenance, HasApproval: true})
+	d := watch.Decide(m, st, open[m.ID], &seen, watch.Context{Now: now, Maintenance: maintenance, HasApproval: approved})
 	return d.State, saveDecision(ctx, t, d.State, d.Incidents, d.Events)
+}
+
+// whereSeen is a location that saw the last surface.
+func whereSeen(m *watch.Monitor, st *watch.State) string {
+	for _, name := range slices.Sorted(maps.Keys(st.Locations)) {
+		if st.Locations[name].Digest == st.Digest {
+			return name
+		}
+	}
+	return m.Definition.Locations[0]
 }
 
 func saveDecision(ctx context.Context, t *store.Tx, st watch.State, incidents []watch.Incident, events []watch.Event) error {
@@ -117,31 +132,39 @@ func (o *Ops) EndApproval(ctx context.Context, actor people.Actor, id int64, rea
 		if err != nil {
 			return err
 		}
-		if len(approvals) > 0 {
-			if st, err = o.withdraw(ctx, t, actor, m, st, reason); err != nil {
-				return err
-			}
+		if len(approvals) == 0 {
+			out = shown(m, st, o.now())
+			return nil
 		}
-		out = shown(m, st, o.now())
-		return nil
+		out, err = o.withdraw(ctx, t, actor, m, st, reason)
+		return err
 	})
 	return out, err
 }
 
-func (o *Ops) withdraw(ctx context.Context, t *store.Tx, actor people.Actor, m *watch.Monitor, st *watch.State, reason string) (*watch.State, error) {
+func (o *Ops) withdraw(ctx context.Context, t *store.Tx, actor people.Actor, m *watch.Monitor, st *watch.State, reason string) (Monitor, error) {
 	if err := t.EndApprovals(ctx, m.ID, actor.Name(), o.now()); err != nil {
-		return nil, err
+		return Monitor{}, err
 	}
-	if st == nil {
-		st = &watch.State{Monitor: m.ID, Revision: m.Revision}
+	e := o.event(watch.EventBaselineDropped, m, actor, "the approval was withdrawn: a person has to confirm what it tells agents")
+	e.Axis, e.Data = watch.Surface, &watch.Facts{Comment: reason}
+	if err := t.InsertEvents(ctx, []watch.Event{e}); err != nil {
+		return Monitor{}, err
 	}
-	st.Awaiting = true
-	if st.Surface.State != watch.Unknown {
-		st.Surface.Since = o.now()
+	m, err := t.Monitor(ctx, m.ID)
+	if err != nil || st == nil {
+		return shown(m, st, o.now()), err
 	}
-	st.Surface.State, st.Surface.Reason, st.Surface.Text = watch.Unknown, "awaiting", "the approval was withdrawn; a person has to confirm the surface"
-	e := o.event(watch.EventBaselineDropped, m, actor, "the approval was withdrawn")
-	e.Axis = watch.Surface
-	e.Data = &watch.Facts{Comment: reason, Approver: actor.Name()}
-	return st, saveDecision(ctx, t, *st, nil, []watch.Event{e})
+	var seen watch.Observation
+	if !st.Digest.IsZero() {
+		switch seen.Surface, err = t.Surface(ctx, st.Digest); {
+		case errors.Is(err, store.ErrNotFound): // not kept any more
+		case err != nil:
+			return Monitor{}, err
+		default:
+			seen.Findings = baseline.Judge(lint.Scan(seen.Surface, lint.Options{}))
+		}
+	}
+	next, err := o.rejudge(ctx, t, m, *st, seen, false)
+	return shown(m, &next, o.now()), err
 }

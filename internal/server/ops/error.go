@@ -74,7 +74,7 @@ func fileOwned(what, name string) *Error {
 // and leaves all others as they are.
 func told(what string, err error) error {
 	var (
-		exists *store.ErrExists
+		exists *store.ExistsError
 		owned  *store.OwnedError
 		mine   *Error
 	)
@@ -102,8 +102,9 @@ func told(what string, err error) error {
 	}
 }
 
-// personal is told for the errors of package people.
-func personal(err error) error {
+// Personal turns errors of package people into an *Error, as far as they are the affair
+// of who asked.
+func Personal(err error) error {
 
 	var (
 		rate  *people.RateError

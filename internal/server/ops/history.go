@@ -171,4 +171,3 @@ func (o *Ops) SurfaceAt(ctx context.Context, actor people.Actor, id int64, at ti
 	})
 	return out, err
 }
-

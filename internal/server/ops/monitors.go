@@ -222,11 +222,7 @@ func (o *Ops) prepare(ctx context.Context, t *store.Tx, m *watch.Monitor, next f
 	if problems = append(problems, more...); len(problems) > 0 {
 		return nil, invalid(problems...)
 	}
-	guarded, err := o.guarded(ctx, t, m.ID)
-	if err != nil {
-		return nil, err
-	}
-	if guarded {
+	if guarded(m) {
 		c.needs = watch.Loosens(&m.Definition, &c.after, c.headersChanged)
 	}
 	return c, nil
@@ -294,11 +290,7 @@ func (o *Ops) DeleteMonitor(ctx context.Context, actor people.Actor, id int64, p
 			if m.Source == watch.FromFile {
 				return fileOwned("monitor", m.Definition.Name)
 			}
-			guarded, err := o.guarded(ctx, t, m.ID)
-			if err != nil {
-				return err
-			}
-			if guarded && !fits(proven, st) {
+			if guarded(m) && !fits(proven, st) {
 				again = true
 				return nil
 			}

@@ -104,7 +104,7 @@ func (o *Ops) prove(ctx context.Context, actor people.Actor, p Proof, what strin
 	}
 	proof, err := o.people.Prove(ctx, session, people.Password(p.Password), st)
 	if err != nil {
-		return people.Proof{}, personal(err)
+		return people.Proof{}, Personal(err)
 	}
 	return proof, nil
 }
@@ -123,21 +123,14 @@ func (o *Ops) event(name string, m *watch.Monitor, actor people.Actor, text stri
 }
 
 func (o *Ops) audit(ctx context.Context, t *store.Tx, actor people.Actor, action, object, detail string) error {
-	return t.Audit(ctx, store.AuditEntry{At: o.now(), Actor: actor.Name(), Action: action, Object: object, Detail: detail})
+	return t.Audit(ctx, people.AuditEntry{At: o.now(), Actor: actor.Name(), Action: action, Object: object, Detail: detail})
 }
 
 func indexed(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
-// guarded reports whether something is approved of a monitor, or was and awaits a person
-// now. What takes it away, or weakens it, is then for a person. It locks the monitor.
-func (o *Ops) guarded(ctx context.Context, t *store.Tx, id int64) (bool, error) {
-	st, err := stateOf(ctx, t, id, true)
-	if err != nil || st != nil && st.Awaiting {
-		return err == nil, err
-	}
-	approvals, err := t.Approvals(ctx, id, o.now(), false)
-	return len(approvals) > 0, err
-}
+// guarded reports whether something is approved of a monitor, or was before. What takes
+// that away, or weakens it, is for a person.
+func guarded(m *watch.Monitor) bool { return m.Approvals > 0 }
 
 // stateOf is the state of a monitor, or nil when it has none.
 func stateOf(ctx context.Context, t *store.Tx, id int64, lock bool) (*watch.State, error) {
@@ -150,4 +143,3 @@ func stateOf(ctx context.Context, t *store.Tx, id int64, lock bool) (*watch.Stat
 	}
 	return nil, nil //nolint:nilnil // no state is no error: it was never checked
 }
-

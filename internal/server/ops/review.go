@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,15 +107,25 @@ func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64, lock bool) (*e
 	return x, nil
 }
 
-// compare finds the approval that the surface is nearest to.
+// compare finds the approval that the surface is nearest to, as a check does.
 func (x *examined) compare() {
+	least := -1
 	for _, a := range x.approvals {
 		if a.Baseline == nil {
 			continue
 		}
 		r := baseline.Verify(x.surface, a.Baseline, x.monitor.Definition.Policy(), lint.Options{})
-		if x.result == nil || len(r.Changes) < len(x.result.Changes) {
-			x.current, x.result, x.findings = a.Baseline, r, r.Findings
+		n := 0
+		for _, c := range r.Changes {
+			if c.Effect == surface.Fail {
+				n++
+			}
+		}
+		if least < 0 || n < least || r.Digest == r.Approved {
+			least, x.current, x.result, x.findings = n, a.Baseline, r, r.Findings
+		}
+		if r.Digest == r.Approved {
+			return
 		}
 	}
 	if x.result == nil {
@@ -219,7 +228,7 @@ func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Accept
 	if err != nil {
 		return Monitor{}, refuse(Conflict, "run a check and see", "the target of the monitor is not usable: %s", err.Error())
 	}
-	proof, err := o.prove(ctx, actor, a.Proof, "to accept a surface", a.statement(id, digest))
+	proof, err := o.prove(ctx, actor, a.Proof, "to accept a surface", a.selection().Statement(id, digest))
 	if err != nil {
 		return Monitor{}, err
 	}
@@ -260,14 +269,6 @@ func (a *Acceptance) problems(now time.Time) (problems []watch.Problem) {
 		problems = append(problems, watch.Problem{Field: "expires_at", Text: "is not in the future"})
 	}
 	return problems
-}
-
-func (a *Acceptance) statement(id int64, digest surface.Digest) people.Statement {
-	st := people.Statement{Action: people.ActionAccept, Monitor: id, Digest: digest}
-	if !a.All {
-		st.Items = slices.Concat(a.Changes, a.Findings)
-	}
-	return st
 }
 
 func (a *Acceptance) selection() watch.Selection {

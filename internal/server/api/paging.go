@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+
+	"github.com/mcpvigil/mcpvigil/internal/alert"
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+)
+
+type incidentsRequest struct {
+	paged
+	Monitor int64      `query:"monitor" minimum:"1"`
+	Axis    watch.Axis `query:"axis" enum:"availability,surface,posture,system"`
+	Open    string     `query:"open" enum:"true,false"`
+}
+
+func (a *API) incidents(ctx context.Context, in *incidentsRequest) (*body[ops.Page[watch.Incident]], error) {
+	after, err := in.cursor()
+	if err != nil {
+		return nil, err
+	}
+	return answer(a.ops.Incidents(ctx, actorOf(ctx), store.IncidentFilter{
+		Monitor: in.Monitor, Axis: in.Axis, Open: truth(in.Open), After: after, Limit: in.Limit,
+	}))
+}
+
+func (a *API) incident(ctx context.Context, in *byID) (*body[watch.Incident], error) {
+	return answer(a.ops.Incident(ctx, actorOf(ctx), in.ID))
+}
+
+// Comment is what a person adds to an act.
+type Comment struct {
+	Comment string `json:"comment,omitempty" maxLength:"2000"`
+}
+
+func (a *API) acknowledge(ctx context.Context, in *struct {
+	byID
+	Body *Comment
+},
+) (*body[watch.Incident], error) {
+	comment := ""
+	if in.Body != nil {
+		comment = in.Body.Comment
+	}
+	return answer(a.ops.Acknowledge(ctx, actorOf(ctx), in.ID, comment))
+}
+
+type notificationsRequest struct {
+	paged
+	Incident int64  `query:"incident" minimum:"1"`
+	Channel  string `query:"channel" maxLength:"200"`
+	State    string `query:"status" enum:"pending,sent,failed"`
+}
+
+func (a *API) notifications(ctx context.Context, in *notificationsRequest) (*body[ops.Page[watch.Notification]], error) {
+	after, err := in.cursor()
+	if err != nil {
+		return nil, err
+	}
+	return answer(a.ops.Notifications(ctx, actorOf(ctx), store.NotificationFilter{
+		Incident: in.Incident, Channel: in.Channel, Status: in.State, After: after, Limit: in.Limit,
+	}))
+}
+
+func (a *API) channelTypes(context.Context, *none) (*body[ops.Page[alert.Type]], error) {
+	return &body[ops.Page[alert.Type]]{Body: ops.Page[alert.Type]{Items: filled(alert.Types())}}, nil
+}
+
+func (a *API) channels(ctx context.Context, _ *none) (*body[ops.Page[watch.Channel]], error) {
+	return answer(a.ops.Channels(ctx, actorOf(ctx)))
+}
+
+func (a *API) channel(ctx context.Context, in *byID) (*body[watch.Channel], error) {
+	return answer(a.ops.Channel(ctx, actorOf(ctx), in.ID))
+}
+
+func (a *API) createChannel(ctx context.Context, in *struct{ Body ops.ChannelInput }) (*body[watch.Channel], error) {
+	return answer(a.ops.PutChannel(ctx, actorOf(ctx), 0, in.Body))
+}
+
+func (a *API) putChannel(ctx context.Context, in *struct {
+	byID
+	Body ops.ChannelInput
+},
+) (*body[watch.Channel], error) {
+	return answer(a.ops.PutChannel(ctx, actorOf(ctx), in.ID, in.Body))
+}
+
+func (a *API) deleteChannel(ctx context.Context, in *byID) (*none, error) {
+	return &none{}, a.ops.DeleteChannel(ctx, actorOf(ctx), in.ID)
+}
+
+// Tested is the answer to a test message.
+type Tested struct {
+	Detail string `json:"detail" doc:"What the receiver answered."`
+}
+
+func (a *API) testChannel(ctx context.Context, in *byID) (*body[Tested], error) {
+	detail, err := a.ops.TestChannel(ctx, actorOf(ctx), in.ID)
+	return answer(Tested{Detail: detail}, err)
+}
+
+func (a *API) deliveries(ctx context.Context, in *struct {
+	byID
+	paged
+},
+) (*body[ops.Page[watch.Delivery]], error) {
+	after, err := in.cursor()
+	if err != nil {
+		return nil, err
+	}
+	return answer(a.ops.Deliveries(ctx, actorOf(ctx), in.ID, after, in.Limit))
+}
+
+type byName struct {
+	Name string `path:"name" minLength:"1" maxLength:"200"`
+}
+
+func (a *API) escalations(ctx context.Context, _ *none) (*body[ops.Page[watch.Escalation]], error) {
+	return answer(a.ops.Escalations(ctx, actorOf(ctx)))
+}
+
+func (a *API) escalation(ctx context.Context, in *byName) (*body[watch.Escalation], error) {
+	return answer(a.ops.Escalation(ctx, actorOf(ctx), in.Name))
+}
+
+func (a *API) putEscalation(ctx context.Context, in *struct {
+	byName
+	Body ops.EscalationInput
+},
+) (*body[watch.Escalation], error) {
+	return answer(a.ops.PutEscalation(ctx, actorOf(ctx), in.Name, in.Body))
+}
+
+func (a *API) deleteEscalation(ctx context.Context, in *byName) (*none, error) {
+	return &none{}, a.ops.DeleteEscalation(ctx, actorOf(ctx), in.Name)
+}
+
+func (a *API) windows(ctx context.Context, _ *none) (*body[ops.Page[watch.Window]], error) {
+	return answer(a.ops.Windows(ctx, actorOf(ctx)))
+}
+
+func (a *API) window(ctx context.Context, in *byID) (*body[watch.Window], error) {
+	return answer(a.ops.Window(ctx, actorOf(ctx), in.ID))
+}
+
+func (a *API) createWindow(ctx context.Context, in *struct{ Body ops.WindowInput }) (*body[watch.Window], error) {
+	return answer(a.ops.PutWindow(ctx, actorOf(ctx), 0, in.Body))
+}
+
+func (a *API) putWindow(ctx context.Context, in *struct {
+	byID
+	Body ops.WindowInput
+},
+) (*body[watch.Window], error) {
+	return answer(a.ops.PutWindow(ctx, actorOf(ctx), in.ID, in.Body))
+}
+
+func (a *API) deleteWindow(ctx context.Context, in *byID) (*none, error) {
+	return &none{}, a.ops.DeleteWindow(ctx, actorOf(ctx), in.ID)
+}
+
+type auditRequest struct {
+	paged
+	Actor  string `query:"actor" maxLength:"200" doc:"Such as user:ann."`
+	Action string `query:"action" maxLength:"100"`
+}
+
+func (a *API) audit(ctx context.Context, in *auditRequest) (*body[ops.Page[people.AuditEntry]], error) {
+	after, err := in.cursor()
+	if err != nil {
+		return nil, err
+	}
+	return answer(a.ops.AuditLog(ctx, actorOf(ctx), store.AuditFilter{Actor: in.Actor, Action: in.Action, After: after, Limit: in.Limit}))
+}

@@ -1,0 +1,256 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
+)
+
+// Open is the permission of routes that need no credential.
+const Open people.Permission = ""
+
+// Route is one thing that the API does.
+type Route struct {
+	// Method and Path are its address, below Prefix; names in braces stand for values.
+	Method, Path string
+	// OperationID names it in the document.
+	OperationID string
+	// Permission is what who makes the request needs, or Open.
+	Permission people.Permission
+	// Person: no API key may, whatever its role.
+	Person  bool
+	Summary string
+	// Description is for what the summary cannot say.
+	Description string
+	// Status is that of success.
+	Status int
+	// Also are statuses of refusals beyond those that every route has.
+	Also []int
+
+	register func(*API, huma.Operation)
+}
+
+const permissionKey = "permission"
+
+func permissionOf(op *huma.Operation) (need people.Permission, open bool) {
+	need, ok := op.Metadata[permissionKey].(people.Permission)
+	if !ok {
+		return people.Administer, false // not from the table: nobody but admins
+	}
+	return need, need == Open
+}
+
+// handle makes a handler of the library from one of ours.
+func handle[I, O any](f func(*API, context.Context, *I) (*O, error)) func(*API, huma.Operation) {
+	return func(a *API, op huma.Operation) {
+		huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+			out, err := f(a, ctx, in)
+			if err != nil {
+				return nil, a.problem(ctx, err)
+			}
+			return out, nil
+		})
+	}
+}
+
+// operation is the route in the words of the library, with every status it can have.
+func (r *Route) operation(problem *huma.Schema) huma.Operation {
+	op := huma.Operation{
+		Method: r.Method, Path: r.Path, OperationID: r.OperationID, Summary: r.Summary, Description: r.Description,
+		DefaultStatus: r.Status, MaxBodyBytes: maxBody + 1, Metadata: map[string]any{permissionKey: r.Permission},
+		Responses: map[string]*huma.Response{}, Security: []map[string][]string{{"session": {}}, {"key": {}}},
+	}
+	statuses := []int{http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError}
+	if r.Method != http.MethodGet {
+		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	switch {
+	case r.Permission == Open:
+		op.Security = []map[string][]string{}
+	case r.Permission == people.Approve || r.Person:
+		op.Security = []map[string][]string{{"session": {}}}
+		fallthrough
+	default:
+		statuses = append(statuses, http.StatusUnauthorized)
+	}
+	for _, status := range slices.Concat(statuses, r.Also) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
+		}
+	}
+	return op
+}
+
+// Routes is everything that the API does.
+func Routes() []Route {
+	return slices.Concat(accessRoutes(), monitorRoutes(), approvalRoutes(), historyRoutes(), incidentRoutes(), pagingRoutes(), peopleRoutes())
+}
+
+func read(path, id, summary string, register func(*API, huma.Operation), also ...int) Route {
+	return Route{Method: http.MethodGet, Path: path, OperationID: id, Permission: people.Read, Summary: summary, Status: http.StatusOK, Also: also, register: register}
+}
+
+func write(method, path, id, summary string, status int, register func(*API, huma.Operation), also ...int) Route {
+	return Route{Method: method, Path: path, OperationID: id, Permission: people.Write, Summary: summary, Status: status, Also: also, register: register}
+}
+
+func admin(r Route) Route {
+	r.Permission = people.Administer
+	return r
+}
+
+const (
+	missing  = http.StatusNotFound
+	conflict = http.StatusConflict
+)
+
+func accessRoutes() []Route {
+	return []Route{
+		{
+			Method: http.MethodPost, Path: "/setup", OperationID: "setup", Permission: Open, Status: http.StatusCreated,
+			Summary:     "Make the first account",
+			Description: "With the token that the server shows at its start while there is no account. The account is an administrator's.",
+			Also:        []int{http.StatusUnauthorized, conflict}, register: handle((*API).setup),
+		},
+		{
+			Method: http.MethodPost, Path: "/session", OperationID: "signIn", Permission: Open, Status: http.StatusCreated,
+			Summary: "Sign in", Description: "The session is in a cookie of the answer.",
+			Also: []int{http.StatusUnauthorized}, register: handle((*API).signIn),
+		},
+		{
+			Method: http.MethodDelete, Path: "/session", OperationID: "signOut", Permission: people.Read, Person: true, Status: http.StatusNoContent,
+			Summary: "Sign out", register: handle((*API).signOut),
+		},
+		read("/me", "getMe", "Who makes this request", handle((*API).me)),
+		{
+			Method: http.MethodGet, Path: "/sessions", OperationID: "listSessions", Permission: people.Read, Person: true, Status: http.StatusOK,
+			Summary: "The sessions of the own account", register: handle((*API).sessions),
+		},
+		{
+			Method: http.MethodDelete, Path: "/sessions/{id}", OperationID: "revokeSession", Permission: people.Read, Person: true, Status: http.StatusNoContent,
+			Summary: "End a session of the own account", Also: []int{missing}, register: handle((*API).revokeSession),
+		},
+		read("/openapi.json", "getOpenAPI", "This document", handle((*API).openAPI)),
+	}
+}
+
+func monitorRoutes() []Route {
+	return []Route{
+		read("/monitors", "listMonitors", "Monitors", handle((*API).listMonitors)),
+		write(http.MethodPost, "/monitors", "createMonitor", "Make a monitor", http.StatusCreated, handle((*API).createMonitor), conflict),
+		read("/monitors/{id}", "getMonitor", "One monitor", handle((*API).getMonitor), missing),
+		described(write(http.MethodPatch, "/monitors/{id}", "editMonitor", "Change a monitor", http.StatusOK, handle((*API).editMonitor), missing, conflict),
+			"Changes what the body names. A header without a value keeps the one that is stored; leaving the mode header deletes them. On a monitor with an approved surface, another endpoint, credential or identity, or a looser policy, needs a person who may approve, with the password: answers 403 proof-required otherwise."),
+		described(write(http.MethodDelete, "/monitors/{id}", "deleteMonitor", "Delete a monitor", http.StatusNoContent, handle((*API).deleteMonitor), missing, conflict),
+			"Deleting a monitor with an approved surface, or one that awaits a person, needs a person who may approve, with the password: made again, its next surface would count as the first one. Pausing it needs neither."),
+		write(http.MethodPost, "/monitors/{id}/pause", "pauseMonitor", "Stop its checks", http.StatusOK, handle((*API).pauseMonitor), missing, conflict),
+		write(http.MethodPost, "/monitors/{id}/resume", "resumeMonitor", "Start its checks again", http.StatusOK, handle((*API).resumeMonitor), missing, conflict),
+		described(write(http.MethodPost, "/monitors/{id}/run", "runMonitor", "Check it now", http.StatusAccepted, handle((*API).runMonitor), missing, conflict),
+			"The result appears among its results with the kind manual."),
+		read("/monitors/by-external-id/{external_id}", "getMonitorByExternalID", "The monitor that the caller knows by an id of its own", handle((*API).getMonitorByExternalID), missing),
+		described(write(http.MethodPut, "/monitors/by-external-id/{external_id}", "putMonitor", "Make or replace a monitor by an id of the caller", http.StatusOK, handle((*API).putMonitor), conflict),
+			"Can be repeated. What the body leaves out gets its default, but for values of headers, which stay. Answers 201 when the monitor was made by it. Needs a proof where a change does."),
+	}
+}
+
+func described(r Route, text string) Route {
+	r.Description = text
+	return r
+}
+
+func approvalRoutes() []Route {
+	return []Route{
+		described(read("/monitors/{id}/review", "reviewMonitor", "What there is to decide about its surface", handle((*API).review), missing, conflict),
+			"Changes with before and after, and findings, against what is approved. All of it quotes the server."),
+		read("/monitors/{id}/approvals", "listApprovals", "What counts as approved", handle((*API).approvals), missing),
+		{
+			Method: http.MethodPost, Path: "/monitors/{id}/approvals", OperationID: "acceptSurface", Permission: people.Approve, Status: http.StatusOK,
+			Summary:     "Accept its surface, or parts of it",
+			Description: "By a person who is signed in and may approve, with the password. No API key can. Bound to the digest that the review showed.",
+			Also:        []int{missing, conflict}, register: handle((*API).accept),
+		},
+		{
+			Method: http.MethodDelete, Path: "/monitors/{id}/approvals", OperationID: "withdrawApprovals", Permission: people.Approve, Status: http.StatusOK,
+			Summary:     "Withdraw what is approved",
+			Description: "Its surface is unknown until a person accepts one.",
+			Also:        []int{missing, conflict}, register: handle((*API).withdraw),
+		},
+	}
+}
+
+func historyRoutes() []Route {
+	return []Route{
+		read("/events", "listEvents", "The timeline", handle((*API).events)),
+		read("/monitors/{id}/results", "listResults", "Its checks, the latest first", handle((*API).results), missing),
+		read("/monitors/{id}/rollups", "listRollups", "Its checks in sums", handle((*API).rollups), missing),
+		read("/monitors/{id}/uptime", "getUptime", "Its uptime, without maintenance", handle((*API).uptime), missing),
+		read("/monitors/{id}/reports", "listReports", "Its last report from each location", handle((*API).reports), missing),
+		read("/monitors/{id}/surfaces", "listSurfaces", "The surfaces it showed, the latest first", handle((*API).sightings), missing),
+		described(read("/monitors/{id}/surface", "getSurfaceAt", "What it told agents, now or at a time", handle((*API).surfaceAt), missing),
+			"As the command surface saves it. All of it is the server's text."),
+		read("/surfaces/{digest}", "getSurface", "A surface by its digest", handle((*API).surface), missing),
+		admin(described(read("/export", "export", "A configuration file of what was made through the API", handle((*API).export), missing, conflict),
+			"Without secrets: it refers to variables of the environment in their place.")),
+	}
+}
+
+func incidentRoutes() []Route {
+	return []Route{
+		read("/incidents", "listIncidents", "Incidents, the latest first", handle((*API).incidents)),
+		read("/incidents/{id}", "getIncident", "One incident", handle((*API).incident), missing),
+		write(http.MethodPost, "/incidents/{id}/acknowledge", "acknowledgeIncident", "Look after an incident", http.StatusOK, handle((*API).acknowledge), missing, conflict),
+		read("/notifications", "listNotifications", "What was told to whom, the latest first", handle((*API).notifications)),
+	}
+}
+
+func pagingRoutes() []Route {
+	return []Route{
+		read("/channel-types", "listChannelTypes", "Types of channels, and their settings", handle((*API).channelTypes)),
+		read("/channels", "listChannels", "Channels, without their settings", handle((*API).channels)),
+		admin(write(http.MethodPost, "/channels", "createChannel", "Make a channel", http.StatusCreated, handle((*API).createChannel), conflict)),
+		read("/channels/{id}", "getChannel", "One channel, without its settings", handle((*API).channel), missing),
+		admin(write(http.MethodPut, "/channels/{id}", "putChannel", "Replace a channel", http.StatusOK, handle((*API).putChannel), missing, conflict)),
+		admin(write(http.MethodDelete, "/channels/{id}", "deleteChannel", "Delete a channel that no policy tells", http.StatusNoContent, handle((*API).deleteChannel), missing, conflict)),
+		admin(write(http.MethodPost, "/channels/{id}/test", "testChannel", "Send a test message", http.StatusOK, handle((*API).testChannel), missing)),
+		read("/channels/{id}/deliveries", "listDeliveries", "Attempts to reach it, the latest first", handle((*API).deliveries), missing),
+		read("/escalations", "listEscalations", "Policies of who is told when", handle((*API).escalations)),
+		read("/escalations/{name}", "getEscalation", "One policy", handle((*API).escalation), missing),
+		admin(write(http.MethodPut, "/escalations/{name}", "putEscalation", "Make or replace a policy", http.StatusOK, handle((*API).putEscalation), conflict)),
+		admin(write(http.MethodDelete, "/escalations/{name}", "deleteEscalation", "Delete a policy that no monitor follows", http.StatusNoContent, handle((*API).deleteEscalation), missing, conflict)),
+		read("/windows", "listWindows", "Planned times", handle((*API).windows)),
+		described(write(http.MethodPost, "/windows", "createWindow", "Plan a time", http.StatusCreated, handle((*API).createWindow), conflict),
+			"An expected-change window needs a person who may approve, with the password."),
+		read("/windows/{id}", "getWindow", "One planned time", handle((*API).window), missing),
+		write(http.MethodPut, "/windows/{id}", "putWindow", "Replace a planned time", http.StatusOK, handle((*API).putWindow), missing, conflict),
+		write(http.MethodDelete, "/windows/{id}", "deleteWindow", "Delete a planned time", http.StatusNoContent, handle((*API).deleteWindow), missing, conflict),
+	}
+}
+
+func peopleRoutes() []Route {
+	return []Route{
+		admin(read("/accounts", "listAccounts", "Accounts", handle((*API).accounts))),
+		{
+			Method: http.MethodPost, Path: "/accounts", OperationID: "createAccount", Permission: people.Administer, Person: true, Status: http.StatusCreated,
+			Summary: "Make an account", Description: "With the password of who makes it.", Also: []int{conflict}, register: handle((*API).createAccount),
+		},
+		{
+			Method: http.MethodPatch, Path: "/accounts/{id}", OperationID: "editAccount", Permission: people.Read, Person: true, Status: http.StatusOK,
+			Summary:     "Change role or password of an account, or disable it",
+			Description: "With the password of who changes it. Everybody may change the password of the own account, an administrator all of it.",
+			Also:        []int{missing, conflict}, register: handle((*API).editAccount),
+		},
+		admin(read("/keys", "listKeys", "API keys, without their texts", handle((*API).keys))),
+		{
+			Method: http.MethodPost, Path: "/keys", OperationID: "createKey", Permission: people.Administer, Person: true, Status: http.StatusCreated,
+			Summary: "Make an API key", Description: "Its text is in this answer alone.", Also: []int{conflict}, register: handle((*API).createKey),
+		},
+		admin(write(http.MethodDelete, "/keys/{id}", "revokeKey", "End an API key", http.StatusNoContent, handle((*API).revokeKey), missing)),
+		admin(read("/audit", "listAudit", "Who did what, the latest first", handle((*API).audit))),
+	}
+}
