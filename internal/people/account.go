@@ -1,0 +1,192 @@
+package people
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Accounts are all accounts, by name, for who may administer.
+func (p *People) Accounts(ctx context.Context, by Actor) (list []Account, err error) {
+	if !by.Can(Administer) {
+		return nil, ErrForbidden
+	}
+	err = p.storage.View(ctx, func(tx Tx) error {
+		list, err = tx.Accounts(ctx)
+		return err
+	})
+	return list, err
+}
+
+// consent is that of a person who has just shown a factor, to one change.
+type consent struct {
+	people  *People
+	session *Session
+	by      Account
+	need    Permission
+}
+
+// change is what is done with a consent, in one transaction.
+type change struct {
+	tx  Tx
+	now time.Time
+	by  Account
+}
+
+// run lets f change things, provided that the session is still alive and its account
+// may still do it with the same password.
+func (c *consent) run(ctx context.Context, f func(*change) error) error {
+	return c.people.storage.Change(ctx, func(tx Tx) error {
+		now := c.people.now()
+		_, by, err := c.people.alive(ctx, tx, c.session.ID(), now)
+		if err != nil {
+			return err
+		}
+		if by.Password != c.by.Password {
+			return ErrCredentials
+		}
+		if !by.Role.Can(c.need) {
+			return ErrForbidden
+		}
+		return f(&change{tx: tx, now: now, by: by})
+	})
+}
+
+func (c *change) audit(ctx context.Context, action, object, detail string) error {
+	return audit(ctx, c.tx, c.now, personOf(c.by), action, object, detail)
+}
+
+// CreateAccount makes an account. Whoever makes accounts can make one that approves: so
+// a person has to do it, an admin, and shows the own password again; likewise for the
+// other changes of accounts. Errors: those of Prove, ErrExists, *InputError.
+func (p *People) CreateAccount(ctx context.Context, s *Session, f Factor, name, password string, role Role) (Account, error) {
+	a := Account{Role: role}
+	var err error
+	if a.Name, err = nameOf(name); err != nil {
+		return Account{}, err
+	}
+	if !role.Valid() {
+		return Account{}, &InputError{"role", "has to be viewer, editor, approver or admin"}
+	}
+	if err := acceptable("password", password, a.Name); err != nil {
+		return Account{}, err
+	}
+	consent, err := p.confirm(ctx, s, f, Administer)
+	if err != nil {
+		return Account{}, err
+	}
+	if a.Password, err = p.hasher.make(ctx, password); err != nil {
+		return Account{}, err
+	}
+	err = consent.run(ctx, func(c *change) error {
+		all, err := c.tx.Accounts(ctx)
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxAccounts {
+			return &InputError{"name", "is one too many: there are 1000 accounts"}
+		}
+		a.CreatedAt, a.UpdatedAt = c.now, c.now
+		if err := c.tx.PutAccount(ctx, &a); err != nil {
+			return err
+		}
+		return c.audit(ctx, "account.create", personOf(a), "role "+string(role))
+	})
+	if err != nil {
+		return Account{}, err
+	}
+	return a, nil
+}
+
+// SetRole gives an account another role and ends its sessions. Errors: those of Prove,
+// ErrNotFound, ErrLastAdmin, *InputError.
+func (p *People) SetRole(ctx context.Context, s *Session, f Factor, id int64, role Role) error {
+	if !role.Valid() {
+		return &InputError{"role", "has to be viewer, editor, approver or admin"}
+	}
+	consent, err := p.confirm(ctx, s, f, Administer)
+	if err != nil {
+		return err
+	}
+	return consent.run(ctx, func(c *change) error {
+		return c.update(ctx, id, "account.role", "role "+string(role), func(a *Account) { a.Role = role })
+	})
+}
+
+// Disable ends an account's sessions and lets nobody sign in with it; with disabled
+// false, it can be used again. Errors: as SetRole.
+func (p *People) Disable(ctx context.Context, s *Session, f Factor, id int64, disabled bool) error {
+	action := "account.disable"
+	if !disabled {
+		action = "account.enable"
+	}
+	consent, err := p.confirm(ctx, s, f, Administer)
+	if err != nil {
+		return err
+	}
+	return consent.run(ctx, func(c *change) error {
+		return c.update(ctx, id, action, "", func(a *Account) { a.Disabled = disabled })
+	})
+}
+
+// update changes an account, ends its sessions and sees that an admin is left.
+func (c *change) update(ctx context.Context, id int64, action, detail string, f func(*Account)) error {
+	a, err := c.tx.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	f(&a)
+	a.UpdatedAt = c.now
+	if err := c.tx.PutAccount(ctx, &a); err != nil {
+		return err
+	}
+	all, err := c.tx.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(a Account) bool { return a.Role == Admin && !a.Disabled }) {
+		return ErrLastAdmin
+	}
+	if err := c.tx.DeleteSessions(ctx, id, ""); err != nil {
+		return err
+	}
+	return c.audit(ctx, action, personOf(a), detail)
+}
+
+// SetPassword changes the password of the session's own account, or, by an admin, of any,
+// and ends the account's sessions but for that of who asks. The factor is the password
+// that the one who asks has until then. Errors: those of Prove, ErrNotFound, *InputError.
+func (p *People) SetPassword(ctx context.Context, s *Session, f Factor, id int64, password string) error {
+	if !p.made(s) {
+		return ErrUnauthenticated
+	}
+	need := Administer
+	if id == s.account.ID {
+		need = Read
+	}
+	consent, err := p.confirm(ctx, s, f, need)
+	if err != nil {
+		return err
+	}
+	if err := acceptable("password", password, ""); err != nil {
+		return err
+	}
+	hash, err := p.hasher.make(ctx, password)
+	if err != nil {
+		return err
+	}
+	return consent.run(ctx, func(c *change) error {
+		a, err := c.tx.Account(ctx, id)
+		if err != nil {
+			return err
+		}
+		a.Password, a.UpdatedAt = hash, c.now
+		if err := c.tx.PutAccount(ctx, &a); err != nil {
+			return err
+		}
+		if err := c.tx.DeleteSessions(ctx, id, s.ID()); err != nil {
+			return err
+		}
+		return c.audit(ctx, "account.password", personOf(a), "")
+	})
+}
