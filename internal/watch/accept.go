@@ -71,7 +71,7 @@ type acceptance struct {
 // are named are, an item at a time, and the rest of what was approved stays: the changes
 // that are left go on failing, and so do block findings that are not named.
 //
-// Errors: ErrProof, ErrStale, *SelectionError.
+// now is a time after the proof was given. Errors: ErrProof, ErrStale, *SelectionError.
 func Accept(proof people.Proof, m *Monitor, current *baseline.Baseline, binding baseline.Binding, s *surface.Surface,
 	v *baseline.Result, findings []baseline.Verdict, sel Selection, now time.Time,
 ) (Approval, error) {
@@ -89,6 +89,9 @@ func Accept(proof people.Proof, m *Monitor, current *baseline.Baseline, binding 
 	}
 	if a.current != nil && (v == nil || v.Digest != s.Digest() || v.Approved != current.Surface.Digest()) {
 		return Approval{}, ErrStale
+	}
+	if findings == nil && v != nil {
+		findings = v.Findings
 	}
 	for i := range findings {
 		a.findings = append(a.findings, findings[i].Finding)
@@ -176,6 +179,11 @@ func (a *acceptance) baseline(name string) (*baseline.Baseline, error) {
 	for _, f := range a.findings { // those that only the neighbours of the server show
 		if a.sel.All && !slices.ContainsFunc(found, func(g lint.Finding) bool { return g.ID == f.ID }) {
 			found = append(found, f)
+		}
+	}
+	for i, id := range a.sel.Findings {
+		if !slices.ContainsFunc(found, func(f lint.Finding) bool { return f.ID == id }) {
+			return nil, wrongSelection(fmt.Sprintf("findings[%d]", i), "accept the change that it is in, too", "the finding is in what is not accepted")
 		}
 	}
 	open := found

@@ -86,7 +86,7 @@ func (l *LocationState) see(o *Observation, d *Definition, maintenance bool) {
 		l.remember(bad)
 	}
 	switch {
-	case bad && l.Downs >= d.FailureThreshold:
+	case now == Down && (l.Downs >= d.FailureThreshold || l.Bad == Down):
 		l.Bad = Down
 	case bad && (l.Fails >= d.FailureThreshold || l.Bad != ""):
 		l.Bad = Misconfigured
