@@ -176,3 +176,18 @@ func TestLastAdminStays(t *testing.T) {
 		t.Errorf("with another admin: %v", err)
 	}
 }
+
+// Keyboards differ in how they make the same characters.
+func TestPasswordsAreNormalized(t *testing.T) {
+	h := newHasher()
+	h.params.Memory = 64
+	hash, err := h.make(t.Context(), "caf\u00e9 au lait \u2460")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for password, want := range map[string]bool{"cafe\u0301 au lait 1": true, "caf\u00e9 au lait \u2460": true, "cafe au lait 1": false, "Caf\u00e9 au lait 1": false} {
+		if got, err := h.matches(t.Context(), password, hash); got != want || err != nil {
+			t.Errorf("%q: %t, %v", password, got, err)
+		}
+	}
+}

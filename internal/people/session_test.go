@@ -38,7 +38,7 @@ func TestLogin(t *testing.T) {
 	}
 	for _, c := range []struct{ name, user, password, object, detail string }{
 		{"wrong password", "ann", "wrong horse battery", "user:ann", "wrong password"},
-		{"other normalization is the same, other case not", "ann", strings.ToUpper(annPassword), "user:ann", "wrong password"},
+		{"other case", "ann", strings.ToUpper(annPassword), "user:ann", "wrong password"},
 		{"unknown", "nobody", annPassword, "", "unknown name"},
 		{"impossible name", "my password as name", annPassword, "", "unknown name"},
 		{"impossible password", "ann", strings.Repeat("x", 5000), "user:ann", "wrong password"},
