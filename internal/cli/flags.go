@@ -27,12 +27,14 @@ const (
 	groupConnection flagGroup = "Connection"
 	groupCheck      flagGroup = "Check"
 	groupDrift      flagGroup = "Approval"
+	groupServe      flagGroup = "Monitor"
+	groupKeep       flagGroup = "History"
 	groupOutput     flagGroup = "Output"
 	groupOther      flagGroup = "Other"
 )
 
 func flagGroups() []flagGroup {
-	return []flagGroup{groupTransport, groupConnection, groupCheck, groupDrift, groupOutput, groupOther}
+	return []flagGroup{groupTransport, groupConnection, groupCheck, groupDrift, groupServe, groupKeep, groupOutput, groupOther}
 }
 
 const groupKey = "group"

@@ -35,6 +35,9 @@ type app struct {
 	code int
 	// waiting: the command waits for servers and ends when its context does.
 	waiting atomic.Bool
+	// hangups is where a command that reads its files again wants to know of SIGHUP,
+	// which then ends nothing.
+	hangups atomic.Pointer[chan struct{}]
 }
 
 // Main runs the program and returns its exit code. args[0] is the name it was
@@ -111,7 +114,8 @@ func (a *app) newRootCommand() *cobra.Command {
   mcpvigil check mcpvigil.yaml                 check every target of a file
   mcpvigil doctor                              explain what is wrong, and what to do
   mcpvigil lock, mcpvigil verify               approve what servers tell agents, and
-                                               hold them to it`,
+                                               hold them to it
+  mcpvigil serve                               watch them over time, and tell people`,
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -133,8 +137,9 @@ func (a *app) newRootCommand() *cobra.Command {
 	root.AddCommand(
 		a.newCheckCommand(), a.newPingCommand(), a.newDoctorCommand(), a.newInspectCommand(),
 		a.newLockCommand(), a.newVerifyCommand(), a.newDiffCommand(), a.newLintCommand(),
+		a.newServeCommand(), a.newBackupCommand(), a.newRestoreCommand(), a.newExportCommand(), a.newRotateKeyCommand(), a.newMCPCommand(),
 		a.newLoginCommand(), a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
-		a.newDemoCommand(), a.newDemoServerCommand(),
+		a.newDemoCommand(), a.newDemoServerCommand(), a.newCopyToCommand(),
 	)
 	root.SetOut(a.stdout) // which cobra's command for completion takes note of
 	addCompletion(root)

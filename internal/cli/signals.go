@@ -42,11 +42,15 @@ func (a *app) supervise(f func(context.Context) int) int {
 	done := make(chan int, 1)
 	go func() { done <- f(ctx) }()
 	var last os.Signal
-	select {
-	case code := <-done:
-		return code
-	case last = <-signals:
-		cancel()
+	for ctx.Err() == nil {
+		select {
+		case code := <-done:
+			return code
+		case last = <-signals:
+			if !a.hungUp(last) {
+				cancel()
+			}
+		}
 	}
 	if !a.waiting.Load() {
 		select {
@@ -73,6 +77,19 @@ func (a *app) supervise(f func(context.Context) int) int {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// hungUp hands SIGHUP to a command that reads its files again at it.
+func (a *app) hungUp(s os.Signal) bool {
+	hangups := a.hangups.Load()
+	if s != syscall.SIGHUP || hangups == nil {
+		return false
+	}
+	select {
+	case *hangups <- struct{}{}:
+	default: // one that was not looked at yet stands for this one
+	}
+	return true
 }
 
 func signalled(s os.Signal) int {

@@ -37,6 +37,9 @@ type Monitor struct {
 	at, name, escalation Error
 }
 
+// Wrong is a mistake of m.
+func (m *Monitor) Wrong(text, hint string) Error { return m.at.saying(text, hint) }
+
 // Definition is m as a monitor has it, without the values of headers.
 func (m *Monitor) Definition() watch.Definition {
 	t := m.Target

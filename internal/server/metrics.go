@@ -249,7 +249,7 @@ func (c *engineCollector) stats(gauge func(d *prometheus.Desc, v float64, labels
 	gauge(c.monitorsCount, float64(st.Monitors-st.Paused), "false")
 	gauge(c.monitorsCount, float64(st.Paused), "true")
 	for axis, n := range st.OpenIncidents {
-		gauge(c.openIncidents, float64(n), axis)
+		gauge(c.openIncidents, float64(n), string(axis))
 	}
 	gauge(c.notifications, float64(st.Pending), watch.Pending)
 	gauge(c.notifications, float64(st.Failed), watch.Failed)

@@ -19,7 +19,7 @@ func (o *Ops) Export(ctx context.Context, actor people.Actor) ([]byte, error) {
 	}
 	var e config.Exported
 	err := o.view(ctx, "monitor", func(t *store.Tx) (err error) {
-		e, err = exported(ctx, t)
+		e, err = Exported(ctx, t)
 		return err
 	})
 	if err != nil {
@@ -35,7 +35,8 @@ func (o *Ops) Export(ctx context.Context, actor people.Actor) ([]byte, error) {
 	return out, nil
 }
 
-func exported(ctx context.Context, t *store.Tx) (e config.Exported, err error) {
+// Exported is what was made through the API, with references in place of secrets.
+func Exported(ctx context.Context, t *store.Tx) (e config.Exported, err error) {
 	monitors, err := t.AllMonitors(ctx)
 	if err != nil {
 		return e, err
