@@ -2,15 +2,13 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
-
-// soon is when a check runs again whose surface could not be judged, as the monitor
-// changed meanwhile.
-const soon = 2 * time.Second
 
 // commit is one transaction that stores a batch of observations and what follows. It
 // is made anew for each try.
@@ -121,10 +119,7 @@ func (c *commit) load(ctx context.Context, tx *store.Tx, fresh []*item) (err err
 func (c *commit) wave(ctx context.Context, tx *store.Tx, wave []*item) error {
 	var incidents []watch.Incident
 	decisions := make([]watch.Decision, len(wave))
-	stale := make([]bool, len(wave))
 	for i, it := range wave {
-		m := c.monitors[it.o.Monitor]
-		stale[i] = m.Revision != it.o.Revision || m.Approvals != it.o.Approvals
 		d, err := c.decide(ctx, tx, it)
 		if err != nil {
 			return err
@@ -143,7 +138,7 @@ func (c *commit) wave(ctx context.Context, tx *store.Tx, wave []*item) error {
 		incidents = incidents[n:]
 		c.states[it.o.Monitor] = d.State
 		c.events = append(c.events, d.Events...)
-		c.note(it, d, stale[i])
+		c.note(it, d)
 	}
 	return nil
 }
@@ -228,7 +223,7 @@ func stillOpen(open, saved []watch.Incident) []watch.Incident {
 }
 
 // note collects what is stored of an observation beside its decision.
-func (c *commit) note(it *item, d *watch.Decision, stale bool) {
+func (c *commit) note(it *item, d *watch.Decision) {
 	o := it.o
 	if o.Report != nil {
 		c.reports = append(c.reports, store.StoredReport{Monitor: o.Monitor, Location: o.Location, At: o.Started, Report: o.Report})
@@ -236,12 +231,8 @@ func (c *commit) note(it *item, d *watch.Decision, stale bool) {
 	if it.sight {
 		c.seen = append(c.seen, store.Sighting{Monitor: o.Monitor, Location: o.Location, Digest: o.Digest, At: o.Started})
 	}
-	at := d.ConfirmAt
-	if stale {
-		at = c.now.Add(soon)
-	}
-	if !at.IsZero() {
-		c.confirm = append(c.confirm, store.Confirmation{Monitor: o.Monitor, Location: o.Location, At: at})
+	if !d.ConfirmAt.IsZero() {
+		c.confirm = append(c.confirm, store.Confirmation{Monitor: o.Monitor, Location: o.Location, At: d.ConfirmAt})
 	}
 }
 
@@ -253,19 +244,23 @@ func (c *commit) locations(ctx context.Context, tx *store.Tx) error {
 			at[it.o.Location] = append(at[it.o.Location], it.o)
 		}
 	}
-	for location, observations := range at {
+	for _, location := range slices.Sorted(maps.Keys(at)) {
+		telling := c.engine.blindness.telling(location, at[location])
+		if len(telling) == 0 {
+			continue
+		}
 		open, err := tx.SystemIncident(ctx, location)
 		if err != nil {
 			return err
 		}
-		changed, events := watch.DecideSystem(location, open, observations, c.now)
+		changed, events := watch.DecideSystem(location, open, telling, c.now)
 		if changed != nil {
 			saved := []watch.Incident{*changed}
 			if err := tx.SaveIncidents(ctx, saved); err != nil {
 				return err
 			}
 			for i := range events {
-				if events[i].Data != nil && events[i].Data.Incident == 0 {
+				if events[i].Data != nil && events[i].Data.Incident == 0 && events[i].Name != watch.EventBlind && events[i].Name != watch.EventSighted {
 					events[i].Data.Incident = saved[0].ID
 				}
 			}

@@ -45,6 +45,8 @@ type Options struct {
 	Retention store.Retention
 	// Check replaces probe.Check in tests.
 	Check func(ctx context.Context, t *target.Target, o probe.Options) *probe.Report
+
+	stopPatience time.Duration // of tests
 }
 
 const defaultWorkers = 256
@@ -61,10 +63,12 @@ type Engine struct {
 
 	roster   *roster
 	memories *memories
-	surfaces *lru[surface.Digest, *surface.Surface]
-	linted   *lru[surface.Digest, []baseline.Verdict]
-	verdicts *lru[verdictKey, *baseline.Result]
-	approved *lru[baselinesKey, []watch.Approved]
+	// blindness is whether checks can be run at the locations.
+	blindness *blindness
+	surfaces  *lru[surface.Digest, *surface.Surface]
+	linted    *lru[surface.Digest, []baseline.Verdict]
+	verdicts  *lru[verdictKey, *baseline.Result]
+	approved  *lru[baselinesKey, []watch.Approved]
 
 	live    chan struct{} // bounds CheckLive
 	running atomic.Bool
@@ -102,9 +106,12 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Workers <= 0 {
 		o.Workers = defaultWorkers
 	}
+	if o.stopPatience <= 0 {
+		o.stopPatience = stopPatience
+	}
 	e := &Engine{
 		o: o, log: o.Logger, metrics: newMeter(), pace: new(pace), depths: new(depths),
-		roster: newRoster(o.Store), memories: newMemories(),
+		roster: newRoster(o.Store), memories: newMemories(), blindness: newBlindness(),
 		surfaces: newLRU[surface.Digest, *surface.Surface](maxSurfaces),
 		linted:   newLRU[surface.Digest, []baseline.Verdict](maxLinted),
 		verdicts: newLRU[verdictKey, *baseline.Result](maxVerdicts),
@@ -151,7 +158,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // stop ends the queue: what is in flight has some time to finish.
 func (e *Engine) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*stopPatience)
+	ctx, cancel := context.WithTimeout(ctx, e.o.stopPatience+stopPatience)
 	defer cancel()
 	if err := e.client.Stop(ctx); err != nil {
 		return fmt.Errorf("stop the job queue: %w", err)

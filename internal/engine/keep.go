@@ -65,8 +65,8 @@ func (e *Engine) keepHouse(ctx context.Context, task string) error {
 	return nil
 }
 
-// expire ends the approvals whose time is over. A monitor that is left without any
-// waits for a person: its next surface is not taken for its first.
+// expire ends the approvals whose time is over, and has their monitors checked soon: a
+// monitor that is left without any waits for a person then.
 func (e *Engine) expire(ctx context.Context, now time.Time) error {
 	return e.o.Store.InTx(ctx, func(tx *store.Tx) error {
 		ended, err := tx.ExpireApprovals(ctx, now)
@@ -83,41 +83,19 @@ func (e *Engine) expire(ctx context.Context, now time.Time) error {
 				Data: &watch.Facts{Digest: a.Digest.String(), Approver: a.Approver},
 			})
 		}
-		if err := e.orphan(ctx, tx, ids, now); err != nil {
-			return err
-		}
-		return tx.InsertEvents(ctx, events)
-	})
-}
-
-// orphan marks those of the monitors of which nothing is approved any more, and has
-// all of them checked soon.
-func (e *Engine) orphan(ctx context.Context, tx *store.Tx, ids []int64, now time.Time) error {
-	states, err := tx.States(ctx, ids, true)
-	if err != nil {
-		return err
-	}
-	monitors, err := tx.MonitorsOf(ctx, ids)
-	if err != nil {
-		return err
-	}
-	var changed []watch.State
-	var wanted []store.Confirmation
-	for id, m := range monitors {
-		left, err := tx.Approvals(ctx, id, now, false)
+		monitors, err := tx.MonitorsOf(ctx, ids)
 		if err != nil {
 			return err
 		}
-		if st, ok := states[id]; ok && len(left) == 0 {
-			st.Awaiting = true
-			changed = append(changed, st)
+		var wanted []store.Confirmation
+		for id, m := range monitors {
+			for _, location := range m.Definition.Locations {
+				wanted = append(wanted, store.Confirmation{Monitor: id, Location: location, At: now})
+			}
 		}
-		for _, location := range m.Definition.Locations {
-			wanted = append(wanted, store.Confirmation{Monitor: id, Location: location, At: now})
+		if err := tx.InsertEvents(ctx, events); err != nil {
+			return err
 		}
-	}
-	if err := tx.SaveStates(ctx, changed); err != nil {
-		return err
-	}
-	return tx.Confirm(ctx, wanted)
+		return tx.Confirm(ctx, wanted)
+	})
 }

@@ -153,7 +153,7 @@ func (e *Engine) newClient() (*river.Client[*sql.Tx], error) {
 		FetchCooldown: 50 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond,
 		JobTimeout: maxJob, RescueStuckJobsAfter: lostAfter,
 		CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
-		SoftStopTimeout: stopPatience, ErrorHandler: &errorHandler{e}, Logger: slog.New(quiet{e.log.Handler()}),
+		SoftStopTimeout: e.o.stopPatience, ErrorHandler: &errorHandler{e}, Logger: slog.New(quiet{e.log.Handler()}),
 		TestOnly: e.o.Check != nil,
 	})
 }

@@ -60,11 +60,12 @@ func (e *Engine) judge(ctx context.Context, s *sight, o *watch.Observation) erro
 	case m.approves(known, now) && len(e.findings(s.surface)) == 0:
 		o.Verified = &baseline.Result{Status: baseline.Approved, Digest: known, Approved: known}
 	default:
-		if r, ok := e.verdicts.get(s.key()); ok {
-			o.Verified = r
-		} else {
+		r, ok := e.verdicts.get(s.key())
+		if !ok || s.memory.judged != known { // what changed is told with what it changed from
 			err = e.verify(ctx, s, o)
+			break
 		}
+		o.Verified = r
 	}
 	if err != nil || s.surface == nil {
 		return err
@@ -150,6 +151,10 @@ func (e *Engine) verify(ctx context.Context, s *sight, o *watch.Observation) err
 	policy := s.monitor.Definition.Policy()
 	b := nearest(approved, s.surface, policy)
 	first := s.surface.Digest()
+	if r, ok := e.verdicts.get(s.key()); ok {
+		o.Verified, o.Baseline = r, b
+		return nil
+	}
 	known, err := e.seenBefore(ctx, s)
 	if err != nil {
 		return err
