@@ -216,7 +216,7 @@ func (d *decider) settleFlapping() {
 		return
 	}
 	d.st.Flapping = flapping
-	e := Event{Name: EventSteady, Axis: Availability, Text: fmt.Sprintf("the last %d results are the same", steady), Data: &Facts{Location: d.o.Location}}
+	e := Event{Name: EventSteady, Axis: Availability, Text: "it does not go up and down any more", Data: &Facts{Location: d.o.Location}}
 	if flapping {
 		e.Name, e.Text = EventFlapping, fmt.Sprintf("it goes up and down: what is open is not resolved until %d results are the same", steady)
 	}

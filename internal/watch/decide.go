@@ -109,7 +109,7 @@ func (st State) clone() State {
 func (d *decider) begin() {
 	if now := d.m.Definition.server(); d.st.Target != now {
 		clear(d.st.Locations)
-		d.st.Target, d.st.Flapping = now, false
+		d.st.Target = now
 	}
 	d.st.Monitor, d.st.Revision = d.m.ID, d.m.Revision
 	for name := range d.st.Locations {
