@@ -16,6 +16,7 @@ const (
 	sendTimeout = 30 * time.Second // a whole attempt
 	httpTimeout = 10 * time.Second // one request
 	maxDetail   = 300              // runes of a detail or an error
+	maxRead     = 4 << 10          // bytes of a text that a detail is made from
 
 	// shoutrrrSlots is how many sends of package shoutrrr, which cannot be ended, may
 	// run at a time.
@@ -106,7 +107,8 @@ func (s *Sender) Send(ctx context.Context, c *watch.Channel, m Message) (detail 
 
 // clean is the one way out for a text: without secrets, visible, and bounded.
 func (d *delivery) clean(text string) string {
-	return plain.Line(plain.Patterns(d.secrets.String(text)), maxDetail)
+	text = d.secrets.String(text)
+	return plain.Line(plain.Patterns(text[:min(len(text), maxRead)]), maxDetail)
 }
 
 // safe gives err without what it wraps, which could hold a secret.

@@ -25,7 +25,7 @@ func TestShoutrrr(t *testing.T) {
 	if r := rc.last(t); string(r.Body) != n.text() || r.Path != "/s3cr3t-path" || r.Header.Get("X-Key") != "s3cr3t-key" {
 		t.Errorf("got %+v", r)
 	}
-	rc.answer = status(500, "s3cr3t-path is broken")
+	rc = newReceiver(t, status(500, "s3cr3t-path is broken"))
 	if _, err := s.Send(t.Context(), fileChannel("shoutrrr", genericChannel(rc.URL)), m); !isRetry(err) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("%v", err)
 	}
