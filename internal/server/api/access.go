@@ -25,8 +25,8 @@ func answer[T any](v T, err error) (*body[T], error) {
 // none is an answer without a body, or a request without anything.
 type none struct{}
 
-// byID are requests about one thing.
-type byID struct {
+// ByID are requests about one thing.
+type ByID struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
@@ -125,7 +125,7 @@ func (a *API) signOut(ctx context.Context, _ *none) (*signedOut, error) {
 func sessionOf(ctx context.Context) (*people.Session, error) {
 	session, ok := actorOf(ctx).Session()
 	if !ok {
-		return nil, &Problem{Status: http.StatusForbidden, Code: "proof-required", Detail: "no API key may do this", Hint: "a person has to do it, signed in"}
+		return nil, personOnly()
 	}
 	return session, nil
 }
@@ -180,7 +180,7 @@ func (a *API) createAccount(ctx context.Context, in *createAccountRequest) (*bod
 }
 
 func (a *API) editAccount(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body ops.AccountEdit
 },
 ) (*body[people.Account], error) {
@@ -196,7 +196,7 @@ func (a *API) createKey(ctx context.Context, in *struct{ Body ops.KeyInput }) (*
 	return answer(a.ops.CreateKey(ctx, actorOf(ctx), in.Body))
 }
 
-func (a *API) revokeKey(ctx context.Context, in *byID) (*none, error) {
+func (a *API) revokeKey(ctx context.Context, in *ByID) (*none, error) {
 	return &none{}, a.ops.RevokeKey(ctx, actorOf(ctx), in.ID)
 }
 

@@ -53,8 +53,8 @@ func (a *API) recovered(ctx huma.Context, next func(huma.Context)) {
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	ctx = huma.WithValue(ctx, requestKey, r)
-	need, open := permissionOf(ctx.Operation())
-	if open {
+	route := routeOf(ctx.Operation())
+	if route.Permission == Open {
 		if problem := a.admitOpen(r); problem != nil {
 			a.write(w, problem)
 			return
@@ -63,22 +63,14 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	actor, problem := a.authenticate(r)
-	if problem == nil && !actor.Can(need) {
-		problem = forbidden(actor, need)
+	if problem == nil {
+		problem = route.forbids(actor)
 	}
 	if problem != nil {
 		a.write(w, problem)
 		return
 	}
 	next(huma.WithValue(ctx, actorKey, actor))
-}
-
-func forbidden(actor people.Actor, need people.Permission) *Problem {
-	p := &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "the role " + string(actor.Role()) + " does not allow this", Hint: "ask an administrator"}
-	if _, signedIn := actor.Session(); need == people.Approve && !signedIn {
-		p.Code, p.Detail, p.Hint = "proof-required", "no API key may do this", "a person who may approve has to do it: signed in, with the account's password in the request"
-	}
-	return p
 }
 
 // admitOpen bounds requests that need no credential, by address.

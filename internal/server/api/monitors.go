@@ -11,16 +11,16 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// paged are lists that are read in parts.
-type paged struct {
+// Paged are lists that are read in parts.
+type Paged struct {
 	After string `query:"after" maxLength:"100" doc:"What next of the part before was."`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
-func (p paged) cursor() (int64, error) { return ops.Cursor(p.After) }
+func (p Paged) cursor() (int64, error) { return ops.Cursor(p.After) }
 
 type monitorsRequest struct {
-	paged
+	Paged
 	Text         string       `query:"text" maxLength:"200" doc:"Part of name, URL, tag or group, in any case."`
 	Tag          string       `query:"tag" maxLength:"200"`
 	Group        string       `query:"group" maxLength:"200"`
@@ -55,7 +55,7 @@ func (a *API) createMonitor(ctx context.Context, in *struct{ Body ops.MonitorInp
 	return answer(a.ops.CreateMonitor(ctx, actorOf(ctx), in.Body))
 }
 
-func (a *API) getMonitor(ctx context.Context, in *byID) (*body[ops.Monitor], error) {
+func (a *API) getMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], error) {
 	return answer(a.ops.Monitor(ctx, actorOf(ctx), in.ID))
 }
 
@@ -67,7 +67,7 @@ type MonitorPatch struct {
 }
 
 func (a *API) editMonitor(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body MonitorPatch
 },
 ) (*body[ops.Monitor], error) {
@@ -76,7 +76,7 @@ func (a *API) editMonitor(ctx context.Context, in *struct {
 
 // proven is a request whose body is a proof at most.
 type proven struct {
-	byID
+	ByID
 	Body *ops.Proof
 }
 
@@ -91,23 +91,23 @@ func (a *API) deleteMonitor(ctx context.Context, in *proven) (*none, error) {
 	return &none{}, a.ops.DeleteMonitor(ctx, actorOf(ctx), in.ID, in.proof())
 }
 
-func (a *API) pauseMonitor(ctx context.Context, in *byID) (*body[ops.Monitor], error) {
+func (a *API) pauseMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], error) {
 	return answer(a.ops.PauseMonitor(ctx, actorOf(ctx), in.ID))
 }
 
-func (a *API) resumeMonitor(ctx context.Context, in *byID) (*body[ops.Monitor], error) {
+func (a *API) resumeMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], error) {
 	return answer(a.ops.ResumeMonitor(ctx, actorOf(ctx), in.ID))
 }
 
-func (a *API) runMonitor(ctx context.Context, in *byID) (*body[ops.Monitor], error) {
+func (a *API) runMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], error) {
 	return answer(a.ops.RunNow(ctx, actorOf(ctx), in.ID))
 }
 
-type byExternalID struct {
+type ByExternalID struct {
 	ExternalID string `path:"external_id" minLength:"1" maxLength:"200"`
 }
 
-func (a *API) getMonitorByExternalID(ctx context.Context, in *byExternalID) (*body[ops.Monitor], error) {
+func (a *API) getMonitorByExternalID(ctx context.Context, in *ByExternalID) (*body[ops.Monitor], error) {
 	return answer(a.ops.MonitorByExternalID(ctx, actorOf(ctx), in.ExternalID))
 }
 
@@ -124,7 +124,7 @@ type madeOrReplaced struct {
 }
 
 func (a *API) putMonitor(ctx context.Context, in *struct {
-	byExternalID
+	ByExternalID
 	Body MonitorPut
 },
 ) (*madeOrReplaced, error) {
@@ -139,17 +139,17 @@ func (a *API) putMonitor(ctx context.Context, in *struct {
 	return out, nil
 }
 
-func (a *API) review(ctx context.Context, in *byID) (*body[ops.Review], error) {
+func (a *API) review(ctx context.Context, in *ByID) (*body[ops.Review], error) {
 	return answer(a.ops.Review(ctx, actorOf(ctx), in.ID))
 }
 
-func (a *API) approvals(ctx context.Context, in *byID) (*body[ops.Page[ops.Approval]], error) {
+func (a *API) approvals(ctx context.Context, in *ByID) (*body[ops.Page[ops.Approval]], error) {
 	approvals, err := a.ops.Approvals(ctx, actorOf(ctx), in.ID)
 	return answer(ops.Page[ops.Approval]{Items: filled(approvals)}, err)
 }
 
 func (a *API) accept(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body ops.Acceptance
 },
 ) (*body[ops.Monitor], error) {
@@ -163,21 +163,21 @@ type Withdrawal struct {
 }
 
 func (a *API) withdraw(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body Withdrawal
 },
 ) (*body[ops.Monitor], error) {
 	return answer(a.ops.EndApproval(ctx, actorOf(ctx), in.ID, in.Body.Reason, in.Body.Proof))
 }
 
-// period are lists of what was in a time.
-type period struct {
+// Span are lists of what was in a time.
+type Span struct {
 	From time.Time `query:"from" doc:"RFC 3339."`
 	To   time.Time `query:"to" doc:"Not included."`
 }
 
 // or gives the time with defaults: the last d until now.
-func (p period) or(now time.Time, d time.Duration) (from, to time.Time) {
+func (p Span) or(now time.Time, d time.Duration) (from, to time.Time) {
 	if from, to = p.From.UTC(), p.To.UTC(); to.IsZero() {
 		to = now.UTC()
 	}
@@ -188,8 +188,8 @@ func (p period) or(now time.Time, d time.Duration) (from, to time.Time) {
 }
 
 type eventsRequest struct {
-	paged
-	period
+	Paged
+	Span
 	Monitor int64    `query:"monitor" minimum:"1"`
 	Names   []string `query:"name" maxItems:"20" doc:"Names of events, with commas between."`
 	Order   string   `query:"order" enum:"asc,desc" default:"desc"`
@@ -206,9 +206,9 @@ func (a *API) events(ctx context.Context, in *eventsRequest) (*body[ops.Page[wat
 }
 
 func (a *API) results(ctx context.Context, in *struct {
-	byID
-	paged
-	period
+	ByID
+	Paged
+	Span
 },
 ) (*body[ops.Page[watch.Result]], error) {
 	return answer(a.ops.Results(ctx, actorOf(ctx), store.ResultFilter{
@@ -217,8 +217,8 @@ func (a *API) results(ctx context.Context, in *struct {
 }
 
 func (a *API) rollups(ctx context.Context, in *struct {
-	byID
-	period
+	ByID
+	Span
 	Period string `query:"period" enum:"5m,1h,1d" default:"1h"`
 },
 ) (*body[ops.Page[store.Rollup]], error) {
@@ -228,19 +228,19 @@ func (a *API) rollups(ctx context.Context, in *struct {
 }
 
 func (a *API) uptime(ctx context.Context, in *struct {
-	byID
-	period
+	ByID
+	Span
 },
 ) (*body[store.Uptime], error) {
 	from, to := in.or(a.now(), 30*24*time.Hour)
 	return answer(a.ops.Uptime(ctx, actorOf(ctx), in.ID, from, to))
 }
 
-func (a *API) reports(ctx context.Context, in *byID) (*body[ops.Page[store.StoredReport]], error) {
+func (a *API) reports(ctx context.Context, in *ByID) (*body[ops.Page[store.StoredReport]], error) {
 	return answer(a.ops.Reports(ctx, actorOf(ctx), in.ID))
 }
 
-func (a *API) sightings(ctx context.Context, in *byID) (*body[ops.Page[ops.Sighting]], error) {
+func (a *API) sightings(ctx context.Context, in *ByID) (*body[ops.Page[ops.Sighting]], error) {
 	return answer(a.ops.Sightings(ctx, actorOf(ctx), in.ID))
 }
 
@@ -259,7 +259,7 @@ func (a *API) surface(ctx context.Context, in *struct {
 }
 
 func (a *API) surfaceAt(ctx context.Context, in *struct {
-	byID
+	ByID
 	At time.Time `query:"at" doc:"RFC 3339; now by default."`
 },
 ) (*body[document], error) {

@@ -11,7 +11,7 @@ import (
 )
 
 type incidentsRequest struct {
-	paged
+	Paged
 	Monitor int64      `query:"monitor" minimum:"1"`
 	Axis    watch.Axis `query:"axis" enum:"availability,surface,posture,system"`
 	Open    string     `query:"open" enum:"true,false"`
@@ -27,7 +27,7 @@ func (a *API) incidents(ctx context.Context, in *incidentsRequest) (*body[ops.Pa
 	}))
 }
 
-func (a *API) incident(ctx context.Context, in *byID) (*body[watch.Incident], error) {
+func (a *API) incident(ctx context.Context, in *ByID) (*body[watch.Incident], error) {
 	return answer(a.ops.Incident(ctx, actorOf(ctx), in.ID))
 }
 
@@ -37,7 +37,7 @@ type Comment struct {
 }
 
 func (a *API) acknowledge(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body *Comment
 },
 ) (*body[watch.Incident], error) {
@@ -49,7 +49,7 @@ func (a *API) acknowledge(ctx context.Context, in *struct {
 }
 
 type notificationsRequest struct {
-	paged
+	Paged
 	Incident int64  `query:"incident" minimum:"1"`
 	Channel  string `query:"channel" maxLength:"200"`
 	State    string `query:"status" enum:"pending,sent,failed"`
@@ -73,7 +73,7 @@ func (a *API) channels(ctx context.Context, _ *none) (*body[ops.Page[watch.Chann
 	return answer(a.ops.Channels(ctx, actorOf(ctx)))
 }
 
-func (a *API) channel(ctx context.Context, in *byID) (*body[watch.Channel], error) {
+func (a *API) channel(ctx context.Context, in *ByID) (*body[watch.Channel], error) {
 	return answer(a.ops.Channel(ctx, actorOf(ctx), in.ID))
 }
 
@@ -82,14 +82,14 @@ func (a *API) createChannel(ctx context.Context, in *struct{ Body ops.ChannelInp
 }
 
 func (a *API) putChannel(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body ops.ChannelInput
 },
 ) (*body[watch.Channel], error) {
 	return answer(a.ops.PutChannel(ctx, actorOf(ctx), in.ID, in.Body))
 }
 
-func (a *API) deleteChannel(ctx context.Context, in *byID) (*none, error) {
+func (a *API) deleteChannel(ctx context.Context, in *ByID) (*none, error) {
 	return &none{}, a.ops.DeleteChannel(ctx, actorOf(ctx), in.ID)
 }
 
@@ -98,14 +98,14 @@ type Tested struct {
 	Detail string `json:"detail" doc:"What the receiver answered."`
 }
 
-func (a *API) testChannel(ctx context.Context, in *byID) (*body[Tested], error) {
+func (a *API) testChannel(ctx context.Context, in *ByID) (*body[Tested], error) {
 	detail, err := a.ops.TestChannel(ctx, actorOf(ctx), in.ID)
 	return answer(Tested{Detail: detail}, err)
 }
 
 func (a *API) deliveries(ctx context.Context, in *struct {
-	byID
-	paged
+	ByID
+	Paged
 },
 ) (*body[ops.Page[watch.Delivery]], error) {
 	after, err := in.cursor()
@@ -115,7 +115,7 @@ func (a *API) deliveries(ctx context.Context, in *struct {
 	return answer(a.ops.Deliveries(ctx, actorOf(ctx), in.ID, after, in.Limit))
 }
 
-type byName struct {
+type ByName struct {
 	Name string `path:"name" minLength:"1" maxLength:"200"`
 }
 
@@ -123,19 +123,19 @@ func (a *API) escalations(ctx context.Context, _ *none) (*body[ops.Page[watch.Es
 	return answer(a.ops.Escalations(ctx, actorOf(ctx)))
 }
 
-func (a *API) escalation(ctx context.Context, in *byName) (*body[watch.Escalation], error) {
+func (a *API) escalation(ctx context.Context, in *ByName) (*body[watch.Escalation], error) {
 	return answer(a.ops.Escalation(ctx, actorOf(ctx), in.Name))
 }
 
 func (a *API) putEscalation(ctx context.Context, in *struct {
-	byName
+	ByName
 	Body ops.EscalationInput
 },
 ) (*body[watch.Escalation], error) {
 	return answer(a.ops.PutEscalation(ctx, actorOf(ctx), in.Name, in.Body))
 }
 
-func (a *API) deleteEscalation(ctx context.Context, in *byName) (*none, error) {
+func (a *API) deleteEscalation(ctx context.Context, in *ByName) (*none, error) {
 	return &none{}, a.ops.DeleteEscalation(ctx, actorOf(ctx), in.Name)
 }
 
@@ -143,7 +143,7 @@ func (a *API) windows(ctx context.Context, _ *none) (*body[ops.Page[watch.Window
 	return answer(a.ops.Windows(ctx, actorOf(ctx)))
 }
 
-func (a *API) window(ctx context.Context, in *byID) (*body[watch.Window], error) {
+func (a *API) window(ctx context.Context, in *ByID) (*body[watch.Window], error) {
 	return answer(a.ops.Window(ctx, actorOf(ctx), in.ID))
 }
 
@@ -152,19 +152,19 @@ func (a *API) createWindow(ctx context.Context, in *struct{ Body ops.WindowInput
 }
 
 func (a *API) putWindow(ctx context.Context, in *struct {
-	byID
+	ByID
 	Body ops.WindowInput
 },
 ) (*body[watch.Window], error) {
 	return answer(a.ops.PutWindow(ctx, actorOf(ctx), in.ID, in.Body))
 }
 
-func (a *API) deleteWindow(ctx context.Context, in *byID) (*none, error) {
+func (a *API) deleteWindow(ctx context.Context, in *ByID) (*none, error) {
 	return &none{}, a.ops.DeleteWindow(ctx, actorOf(ctx), in.ID)
 }
 
 type auditRequest struct {
-	paged
+	Paged
 	Actor  string `query:"actor" maxLength:"200" doc:"Such as user:ann."`
 	Action string `query:"action" maxLength:"100"`
 }

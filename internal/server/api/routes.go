@@ -35,14 +35,30 @@ type Route struct {
 	register func(*API, huma.Operation)
 }
 
-const permissionKey = "permission"
+const routeKey = "route"
 
-func permissionOf(op *huma.Operation) (need people.Permission, open bool) {
-	need, ok := op.Metadata[permissionKey].(people.Permission)
-	if !ok {
-		return people.Administer, false // not from the table: nobody but admins
+// routeOf is the route of an operation. One that is not of the table is for nobody.
+func routeOf(op *huma.Operation) *Route {
+	if r, ok := op.Metadata[routeKey].(*Route); ok {
+		return r
 	}
-	return need, need == Open
+	return &Route{Permission: "none"}
+}
+
+// forbids gives why an actor may not use the route, or nil.
+func (r *Route) forbids(actor people.Actor) *Problem {
+	_, person := actor.Session()
+	if !person && (r.Person || r.Permission == people.Approve) {
+		return personOnly()
+	}
+	if !actor.Can(r.Permission) {
+		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "the role " + string(actor.Role()) + " does not allow this", Hint: "ask an administrator"}
+	}
+	return nil
+}
+
+func personOnly() *Problem {
+	return &Problem{Status: http.StatusForbidden, Code: "proof-required", Detail: "no API key may do this", Hint: "a person has to do it, signed in"}
 }
 
 // handle makes a handler of the library from one of ours.
@@ -62,7 +78,7 @@ func handle[I, O any](f func(*API, context.Context, *I) (*O, error)) func(*API, 
 func (r *Route) operation(problem *huma.Schema) huma.Operation {
 	op := huma.Operation{
 		Method: r.Method, Path: r.Path, OperationID: r.OperationID, Summary: r.Summary, Description: r.Description,
-		DefaultStatus: r.Status, MaxBodyBytes: maxBody + 1, Metadata: map[string]any{permissionKey: r.Permission},
+		DefaultStatus: r.Status, MaxBodyBytes: maxBody + 1, Metadata: map[string]any{routeKey: r},
 		Responses: map[string]*huma.Response{}, Security: []map[string][]string{{"session": {}}, {"key": {}}},
 	}
 	statuses := []int{http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError}
@@ -153,8 +169,8 @@ func monitorRoutes() []Route {
 		write(http.MethodPost, "/monitors/{id}/resume", "resumeMonitor", "Start its checks again", http.StatusOK, handle((*API).resumeMonitor), missing, conflict),
 		described(write(http.MethodPost, "/monitors/{id}/run", "runMonitor", "Check it now", http.StatusAccepted, handle((*API).runMonitor), missing, conflict),
 			"The result appears among its results with the kind manual."),
-		read("/monitors/by-external-id/{external_id}", "getMonitorByExternalID", "The monitor that the caller knows by an id of its own", handle((*API).getMonitorByExternalID), missing),
-		described(write(http.MethodPut, "/monitors/by-external-id/{external_id}", "putMonitor", "Make or replace a monitor by an id of the caller", http.StatusOK, handle((*API).putMonitor), conflict),
+		read("/external-ids/{external_id}", "getMonitorByExternalID", "The monitor that the caller knows by an id of its own", handle((*API).getMonitorByExternalID), missing),
+		described(write(http.MethodPut, "/external-ids/{external_id}", "putMonitor", "Make or replace a monitor by an id of the caller", http.StatusOK, handle((*API).putMonitor), conflict),
 			"Can be repeated. What the body leaves out gets its default, but for values of headers, which stay. Answers 201 when the monitor was made by it. Needs a proof where a change does."),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
 // AccountInput makes an account.
@@ -16,7 +17,7 @@ type AccountInput struct {
 	Proof
 }
 
-// AccountEdit changes what it names of an account.
+// AccountEdit changes one of role, disabled and password of an account.
 type AccountEdit struct {
 	Role        *people.Role `json:"role,omitempty" enum:"viewer,editor,approver,admin"`
 	Disabled    *bool        `json:"disabled,omitempty"`
@@ -72,7 +73,7 @@ func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountI
 	return a, Personal(err)
 }
 
-// EditAccount changes role, password or whether an account is disabled. Everybody may
+// EditAccount changes one of role, password and whether an account is disabled. Everybody may
 // change the password of the own account.
 func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edit AccountEdit) (people.Account, error) {
 	need := people.Administer
@@ -89,15 +90,15 @@ func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edi
 		return people.Account{}, proofRequired("to change an account")
 	}
 	factor := people.Password(edit.Password)
-	// The password comes last: it ends sessions, and is the factor.
-	if edit.Role != nil {
+	switch {
+	case edit.Role != nil && edit.Disabled == nil && edit.NewPassword == nil:
 		err = o.people.SetRole(ctx, session, factor, id, *edit.Role)
-	}
-	if err == nil && edit.Disabled != nil {
+	case edit.Role == nil && edit.Disabled != nil && edit.NewPassword == nil:
 		err = o.people.Disable(ctx, session, factor, id, *edit.Disabled)
-	}
-	if err == nil && edit.NewPassword != nil {
+	case edit.Role == nil && edit.Disabled == nil && edit.NewPassword != nil:
 		err = o.people.SetPassword(ctx, session, factor, id, *edit.NewPassword)
+	default:
+		return people.Account{}, invalid(watch.Problem{Field: "role", Text: "not one of role, disabled and new_password is given", Hint: "change one thing at a time"})
 	}
 	if err != nil {
 		return people.Account{}, Personal(err)

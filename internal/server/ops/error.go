@@ -117,6 +117,8 @@ func Personal(err error) error {
 		return &Error{Code: TooMany, Text: "too many attempts", Hint: "wait, then try again", RetryAfter: rate.RetryAfter}
 	case errors.As(err, &input):
 		return invalid(watch.Problem{Field: input.Field, Text: input.Text})
+	case errors.Is(err, people.ErrSetupToken):
+		return refuse(Unauthenticated, "take the one that was printed when the server started", "the setup token is wrong")
 	case errors.Is(err, people.ErrCredentials):
 		return refuse(WrongPassword, "", "%s", people.ErrCredentials.Error())
 	case errors.Is(err, people.ErrUnauthenticated):
