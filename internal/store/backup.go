@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,13 +45,20 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// copyTo writes a copy from a connection that reads, so that nobody who writes waits.
+// copyTo writes a copy from a connection that reads, so that nobody who writes waits. To
+// write another file it must not be held to reading, and is thrown away afterwards.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
+	defer func() {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}()
+	if _, err := conn.ExecContext(ctx, "pragma query_only = 0"); err != nil {
+		return err
+	}
 	_, err = conn.ExecContext(ctx, "vacuum into $1", path)
 	return err
 }

@@ -57,6 +57,7 @@ func (e *OwnedError) Error() string {
 type replacing struct {
 	*Tx
 	now       time.Time
+	stored    []watch.Monitor
 	actor     string
 	change    FileChange
 	events    []watch.Event
@@ -74,6 +75,9 @@ func (t *Tx) ReplaceFile(ctx context.Context, content FileContent, now time.Time
 		}
 	}
 	r := &replacing{Tx: t, now: now, actor: "file:" + content.Name}
+	if err := r.load(ctx); err != nil {
+		return FileChange{}, err
+	}
 	for _, step := range []func(context.Context, FileContent) error{
 		r.replaceChannels, r.replaceEscalations, r.replaceWindows, r.replaceMonitors,
 	} {
@@ -90,16 +94,30 @@ func (t *Tx) ReplaceFile(ctx context.Context, content FileContent, now time.Time
 	return r.change, nil
 }
 
-// owned is a row of a kind as replace sees it.
+// load reads the monitors, and keeps those of files as they are. That comes before
+// anything else, as in every transaction that changes monitors.
+func (r *replacing) load(ctx context.Context) error {
+	ids, err := r.ids(ctx, "select id from monitors where source = $1 order by id", string(watch.FromFile))
+	if err != nil {
+		return err
+	}
+	if err := r.lockMonitors(ctx, ids); err != nil {
+		return fmt.Errorf("lock monitors: %w", err)
+	}
+	r.stored, err = r.AllMonitors(ctx)
+	return err
+}
+
+// owned is one kind of what files own: what is stored of it, what is wanted, and how.
 type owned[T any] struct {
 	kind           string
 	stored, wanted []T
 	name           func(*T) string
 	source         func(*T) watch.Source
 	// equal compares a stored row with a wanted one.
-	equal                  func(stored, wanted *T) bool
-	create, remove         func(*T) error
-	update                 func(stored, wanted *T) error
+	equal          func(stored, wanted *T) bool
+	create, remove func(*T) error
+	update         func(stored, wanted *T) error
 }
 
 func (o *owned[T]) replace(r *replacing) error {
@@ -231,16 +249,12 @@ func (r *replacing) replaceWindows(ctx context.Context, content FileContent) err
 }
 
 func (r *replacing) replaceMonitors(ctx context.Context, content FileContent) error {
-	stored, err := r.AllMonitors(ctx)
-	if err != nil {
-		return err
-	}
 	wanted := slices.Clone(content.Monitors)
 	for i := range wanted {
 		wanted[i].Definition.Normalize()
 	}
 	o := owned[watch.Monitor]{
-		kind: "monitor", stored: stored, wanted: wanted,
+		kind: "monitor", stored: r.stored, wanted: wanted,
 		name:   func(m *watch.Monitor) string { return m.Definition.Name },
 		source: func(m *watch.Monitor) watch.Source { return m.Source },
 		equal: func(s, w *watch.Monitor) bool {

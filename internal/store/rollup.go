@@ -33,7 +33,7 @@ const (
 const (
 	// rollupMonitors are summed up in one go, and rollupBuckets of each.
 	rollupMonitors = 100
-	rollupBuckets  = 24
+	rollupBuckets  = 48
 	// rollupGrace is how long after its end a bucket is made: results come late.
 	rollupGrace = 5 * time.Minute
 )

@@ -63,12 +63,12 @@ func (t *Tx) unreferenced(ctx context.Context, after string, limit int) ([]strin
 // dropSurfaces drops those of the surfaces that nothing refers to even now.
 func (t *Tx) dropSurfaces(ctx context.Context, digests []string) (int64, error) {
 	if t.postgres() {
-		// Whoever stores a surface refers to it in the same transaction: with this lock
-		// none is between the two.
+		// Whoever stores a surface, or finds it stored, refers to it in the same
+		// transaction: with this lock none is between the two.
 		if err := t.briefly(ctx); err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(ctx, "lock table surfaces in share row exclusive mode"); err != nil {
+		if _, err := t.exec(ctx, "lock table surfaces in access exclusive mode"); err != nil {
 			return 0, err
 		}
 	}
