@@ -47,11 +47,6 @@ func availabilityOf(status string) string {
 
 // ReasonText says a reason of a report in one line, without text of a server.
 func ReasonText(reason string) string {
-	for _, info := range probe.Reasons() {
-		if string(info.Reason) == reason {
-			return info.Text
-		}
-	}
 	switch reason {
 	case "":
 		return ""
@@ -63,6 +58,11 @@ func ReasonText(reason string) string {
 		return "the monitor is paused"
 	case ReasonAwaiting:
 		return "a person has to confirm what the server tells agents"
+	}
+	for _, info := range probe.Reasons() {
+		if string(info.Reason) == reason {
+			return info.Text
+		}
 	}
 	return plain.Line(reason, shownName)
 }

@@ -18,11 +18,13 @@ func TestAnySequence(t *testing.T) {
 	surfaces := []*surface.Surface{
 		tools(t, good), tools(t, other), tools(t, good, "drop=Drops a table."), tools(t, poison), partial(t),
 	}
+	verdicts := map[string]*baseline.Result{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, func(d *Definition) {
 			d.FailureThreshold, d.RecoveryThreshold = rapid.IntRange(1, 3).Draw(t, "failures"), rapid.IntRange(1, 2).Draw(t, "recovery")
 			d.Locations = []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "locations")]
 		})
+		w.verdicts = verdicts
 		w.policy.Steps = append(w.policy.Steps, Step{Delay: Duration(7 * time.Minute), Channels: []string{"chief"}})
 		w.policy.Repeat = rapid.IntRange(0, 2).Draw(t, "repeat")
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -192,8 +194,10 @@ func TestSaidOnce(t *testing.T) {
 	surfaces := []*surface.Surface{
 		tools(t, good), tools(t, other), tools(t, good, "drop=Drops a table."), tools(t, other, "drop=Drops a table."), tools(t, poison),
 	}
+	verdicts := map[string]*baseline.Result{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
+		w.verdicts = verdicts
 		w.see(w.saw(surfaces[0]))
 		standing := map[string]bool{}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
