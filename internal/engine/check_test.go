@@ -258,28 +258,29 @@ func TestJobThatIsTooOldIsSkipped(t *testing.T) {
 
 func TestFunctionalCallIsNotMadeTwice(t *testing.T) {
 	calling := &target.Target{Name: "calls", Endpoint: "http://127.0.0.1:1/", Call: &target.Call{Tool: "ping", Safe: true}}
-	s := openStore(t, store.SQLite)
-	b := newBench(t, s, func(o *Options) { o.FileTarget = func(string) *target.Target { return calling } })
-	m := watch.Monitor{Source: watch.FromFile, Revision: 1, Definition: definition("calls"), CreatedAt: b.clock.now()}
-	b.tx(func(tx *store.Tx) error { return tx.InsertMonitor(t.Context(), &m) })
-	b.hang("calls")
-	b.clock.add(time.Minute)
-	if err := b.Tick(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	b.eventually("it runs", func() bool { return b.server.count("calls") == 1 })
-	b.stop()
-	if r := b.results(m.ID); len(r) != 0 {
-		t.Errorf("an interrupted check left %+v", r)
-	}
-	b.run(b.o)
-	b.eventually("the other attempt is stored", func() bool { return len(b.results(m.ID)) == 1 })
-	if r := b.results(m.ID)[0]; r.Status != "unknown" || r.Reason != "call-interrupted" {
-		t.Errorf("result: %+v", r)
-	}
-	if n := b.server.count("calls"); n != 1 {
-		t.Errorf("it was checked %d times", n)
-	}
+	both(t, func(t *testing.T, s *store.Store) {
+		b := newBench(t, s, func(o *Options) { o.FileTarget = func(string) *target.Target { return calling } })
+		m := watch.Monitor{Source: watch.FromFile, Revision: 1, Definition: definition("calls"), CreatedAt: b.clock.now()}
+		b.tx(func(tx *store.Tx) error { return tx.InsertMonitor(t.Context(), &m) })
+		b.hang("calls")
+		b.clock.add(time.Minute)
+		if err := b.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.eventually("it runs", func() bool { return b.server.count("calls") == 1 })
+		b.stop()
+		if r := b.results(m.ID); len(r) != 0 {
+			t.Errorf("an interrupted check left %+v", r)
+		}
+		b.run(b.o)
+		b.eventually("the other attempt is stored", func() bool { return len(b.results(m.ID)) == 1 })
+		if r := b.results(m.ID)[0]; r.Status != "unknown" || r.Reason != "call-interrupted" {
+			t.Errorf("result: %+v", r)
+		}
+		if n := b.server.count("calls"); n != 1 {
+			t.Errorf("it was checked %d times", n)
+		}
+	})
 }
 
 func TestStopInTheMiddle(t *testing.T) {

@@ -37,7 +37,8 @@ func (w *checkWorker) Work(ctx context.Context, job *river.Job[checkArgs]) error
 	e, a := w.engine, &job.Args
 	now := e.now()
 	due := a.due()
-	again := job.Attempt > 1
+	// The queue takes back an attempt that a stop interrupted, but not who made it.
+	again := job.Attempt > 1 || len(job.AttemptedBy) > 1
 	if again || now.Sub(time.UnixMilli(a.Claimed)) > reclaimAfter {
 		held, err := e.renew(ctx, due, now)
 		if err != nil || !held {
