@@ -124,7 +124,7 @@ func httpSettings(base string) map[string]map[string]string {
 func messages() map[string]Message {
 	opened := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 	down := watch.Incident{
-		ID: 42, Monitor: 7, Axis: watch.Availability, Key: "7-availability-1773480413000", State: watch.Down,
+		ID: 42, Monitor: 7, Axis: watch.Availability, Key: "monitor-7-availability-1773480413000-local-confirm-1.1", State: watch.Down,
 		Reason: "connection-refused", Title: "search is down", Text: "search.example.com:443 refused the connection", OpenedAt: opened,
 	}
 	acknowledged := down
@@ -218,8 +218,10 @@ func TestOneAlertForAnIncident(t *testing.T) {
 			rc := newReceiver(t, status(202, "accepted"))
 			s := newSender(t, Options{})
 			c := fileChannel(kind, httpSettings(rc.URL)[kind])
-			for _, phase := range []string{"down", "acknowledged", "resolved"} {
-				if _, err := s.Send(t.Context(), c, messages()[phase]); err != nil {
+			for n, phase := range []string{"down", "acknowledged", "resolved"} {
+				m := messages()[phase]
+				m.Monitor = []string{"search", "renamed", ""}[n] // and deleted
+				if _, err := s.Send(t.Context(), c, m); err != nil {
 					t.Fatal(err)
 				}
 			}

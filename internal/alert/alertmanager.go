@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,10 +22,10 @@ func alertmanagerKind() kind {
 	return kind{
 		Type: Type{
 			Name: "alertmanager",
-			Doc:  "Prometheus Alertmanager, API v2. It does not know acknowledgements: of those it is not told.",
+			Doc:  "Prometheus Alertmanager, API v2. Labels are `alertname` (MCPVigil), `severity`, `axis`, `incident`, `monitor_id` and `location`; the monitor's name, which can change, is an annotation. It does not know acknowledgements: of those it is not told.",
 			Fields: []Field{
 				{Name: "url", Doc: "Base URL.", Example: "http://alertmanager.example.com:9093", Required: true, check: baseURL},
-				{Name: "labels", Doc: "More labels, as `name=value`, separated by commas.", Example: "team=search, env=prod", check: labelList},
+				{Name: "labels", Doc: "More labels, as `name=value`, separated by commas; `severity` may be one.", Example: "team=search, env=prod", check: labelList},
 				{Name: "token", Doc: "A bearer token.", Example: "0123456789abcdef", Secret: true, check: headerValue},
 				{Name: "username", Doc: "User for basic authentication.", Example: "mcpvigil"},
 				{Name: "password", Doc: "Its password.", Example: "0123456789abcdef", Secret: true},
@@ -67,7 +68,8 @@ func sendAlertmanager(ctx context.Context, d *delivery) (string, error) {
 }
 
 // alertmanagerMessage makes an alert that Alertmanager recognises by its labels: they
-// hold nothing that changes while the incident is open, such as its state.
+// hold nothing that changes while the incident is open, as its state can and the
+// monitor's name.
 func alertmanagerMessage(m *Message, more string) alertmanagerAlert {
 	n, i := m.note(), &m.Incident
 	alert := alertmanagerAlert{
@@ -84,15 +86,20 @@ func alertmanagerMessage(m *Message, more string) alertmanagerAlert {
 		alert.Labels[label[0]] = label[1]
 	}
 	for name, value := range map[string]string{
-		"incident": identifier(m.IncidentKey), "monitor": m.Monitor, "axis": string(i.Axis), "location": i.Location,
+		"incident": identifier(m.IncidentKey), "monitor_id": strconv.FormatInt(i.Monitor, 10), "axis": string(i.Axis), "location": i.Location,
 	} {
 		if value != "" {
 			alert.Labels[name] = plain.Line(value, maxTitle)
 		}
 	}
+	if m.Monitor != "" {
+		alert.Annotations["monitor"] = plain.Line(m.Monitor, maxName)
+	}
 	switch m.Phase {
 	case watch.Resolved:
-		alert.EndsAt = stamp(i.ResolvedAt)
+		if alert.EndsAt = stamp(i.ResolvedAt); alert.EndsAt == "" {
+			alert.EndsAt = stamp(m.At)
+		}
 	case watch.TestPhase:
 		alert.EndsAt = stamp(m.At.Add(time.Minute))
 		alert.Labels["alertname"], alert.Labels["severity"] = "MCPVigilTest", "info"
@@ -121,8 +128,8 @@ func labelList(value string) (text, hint string) {
 		if !named.MatchString(pair[0]) || pair[1] == "" {
 			return "has a label without a proper name or without a value", "write it like team=search, env=prod"
 		}
-		if slices.Contains([]string{"incident", "monitor", "axis", "location"}, pair[0]) {
-			return "has a label that this program sets", "leave out incident, monitor, axis and location"
+		if slices.Contains([]string{"alertname", "incident", "monitor_id", "axis", "location"}, pair[0]) {
+			return "has a label that this program sets", "leave out alertname, incident, monitor_id, axis and location"
 		}
 	}
 	return "", ""

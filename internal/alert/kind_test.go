@@ -99,7 +99,7 @@ func TestValidate(t *testing.T) {
 		{"a base URL with a key", "pagerduty", map[string]string{"routing_key": "k", "url": "https://u:p@h/"}, "url", "more than a scheme"},
 		{"a priority", "opsgenie", map[string]string{"api_key": "k", "priority": "high"}, "priority", "not one of"},
 		{"labels", "alertmanager", map[string]string{"url": "http://h", "labels": "a=b,c"}, "labels", "not a list"},
-		{"a label of ours", "alertmanager", map[string]string{"url": "http://h", "labels": "monitor=b"}, "labels", "this program sets"},
+		{"a label of ours", "alertmanager", map[string]string{"url": "http://h", "labels": "monitor_id=b"}, "labels", "this program sets"},
 		{"a bad label", "alertmanager", map[string]string{"url": "http://h", "labels": "1a=b"}, "labels", "proper name"},
 		{"token and password", "alertmanager", map[string]string{"url": "http://h", "token": "t", "username": "u", "password": "p"}, "token", "do not go together"},
 		{"a topic", "ntfy", map[string]string{"topic": "a/b"}, "topic", "not a topic"},

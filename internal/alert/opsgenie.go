@@ -52,7 +52,7 @@ func sendOpsgenie(ctx context.Context, d *delivery) (string, error) {
 		return d.postJSON(ctx, url, http.Header{"Authorization": {"GenieKey " + d.settings.get("api_key")}}, v)
 	}
 	action := func(verb string) string {
-		return base + "/" + url.PathEscape(identifier(d.IncidentKey)) + "/" + verb + "?identifierType=alias"
+		return base + "/" + url.PathEscape(d.alias()) + "/" + verb + "?identifierType=alias"
 	}
 	n := d.note()
 	act := opsgenieAction{Source: "mcpvigil", Note: n.Headline}
@@ -72,9 +72,13 @@ func sendOpsgenie(ctx context.Context, d *delivery) (string, error) {
 	return post(action("close"), act)
 }
 
+// alias is the incident's key as it can stand in a path: not every gateway leaves an
+// escaped slash alone.
+func (m *Message) alias() string { return strings.ReplaceAll(identifier(m.IncidentKey), "/", ":") }
+
 func opsgenieMessage(d *delivery, n *note) opsgenieAlert {
 	alert := opsgenieAlert{
-		Message: cut(n.Headline, 130), Alias: identifier(d.IncidentKey), Description: n.text(),
+		Message: cut(n.Headline, 130), Alias: d.alias(), Description: n.text(),
 		Entity: d.source(), Source: "mcpvigil",
 		Priority: d.settings.or("priority", map[string]string{"critical": "P1", "error": "P2", "warning": "P3", "info": "P5"}[d.severity()]),
 		Tags:     trimmed(d.settings.get("tags")), Details: map[string]string{},

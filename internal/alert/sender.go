@@ -16,7 +16,7 @@ const (
 	sendTimeout = 30 * time.Second // a whole attempt
 	httpTimeout = 10 * time.Second // one request
 	maxDetail   = 300              // runes of a detail or an error
-	maxRead     = 4 << 10          // bytes of a text that a detail is made from
+	maxRead     = 1 << 10          // bytes of a text that a detail is made from
 
 	// shoutrrrSlots is how many sends of package shoutrrr, which cannot be ended, may
 	// run at a time.

@@ -260,9 +260,9 @@ func problemText(err error) string { return plain.Line(err.Error(), maxTitle) }
 func exampleMessage() Message {
 	at := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 	return Of(&watch.Notification{
-		Key: "search-surface-1773480413000/triggered/0.0/hook", Incident: 42, Monitor: 7, Phase: watch.Triggered, At: at.Add(time.Second),
+		Key: "monitor-7-surface-1773480413000-local-scheduled-1.1/triggered/0.0/hook", Incident: 42, Monitor: 7, Phase: watch.Triggered, At: at.Add(time.Second),
 		Snapshot: watch.Incident{
-			ID: 42, Monitor: 7, Axis: watch.Surface, Key: "search-surface-1773480413000", State: watch.Changed,
+			ID: 42, Monitor: 7, Axis: watch.Surface, Key: "monitor-7-surface-1773480413000-local-scheduled-1.1", State: watch.Changed,
 			Reason: "description-changed", Title: `what "search" tells agents has changed`,
 			Text: "2 changes are not approved", OpenedAt: at,
 			Items: []string{"tool search: description-changed", "tool delete_index: tool-added"},
