@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
-
-	"log/slog"
 
 	"github.com/mcpvigil/mcpvigil/internal/alert"
 	"github.com/mcpvigil/mcpvigil/internal/fakemcp"
