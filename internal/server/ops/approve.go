@@ -19,7 +19,7 @@ import (
 func (o *Ops) approve(ctx context.Context, t *store.Tx, x *examined, binding baseline.Binding, proof people.Proof, a *Acceptance) (Monitor, error) {
 	approval, err := watch.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, a.selection(), o.now())
 	if err != nil {
-		return Monitor{}, refuse(Invalid, "read the review again", "%s", err.Error())
+		return Monitor{}, refused(err)
 	}
 	if _, err := t.Approve(ctx, approval, a.Keep); err != nil {
 		return Monitor{}, err
@@ -38,6 +38,21 @@ func (o *Ops) approve(ctx context.Context, t *store.Tx, x *examined, binding bas
 		return Monitor{}, err
 	}
 	return shown(m, &st, o.now()), nil
+}
+
+// refused is why an acceptance was.
+func refused(err error) error {
+	var selection *watch.SelectionError
+	switch {
+	case errors.As(err, &selection):
+		return invalid(selection.Problem)
+	case errors.Is(err, watch.ErrStale):
+		return refuse(Moved, "read the review again, and decide on what it shows now", "%s", watch.ErrStale.Error())
+	case errors.Is(err, watch.ErrProof):
+		return refuse(ProofRequired, "give the password again", "%s", watch.ErrProof.Error())
+	default:
+		return err
+	}
 }
 
 // rejudge has watch decide again on the surface that was seen last, after a person

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
@@ -59,7 +58,7 @@ type Approval struct {
 // Acceptance is what a person accepts of a surface.
 type Acceptance struct {
 	Digest   string   `json:"digest" minLength:"1" maxLength:"80" doc:"Of the surface that was shown. When the server shows another one by now, nothing is accepted."`
-	All      bool     `json:"all,omitempty" doc:"Everything in the review. Otherwise what changes and findings name."`
+	All      bool     `json:"all,omitempty" doc:"The whole surface, with its findings. Otherwise what changes and findings name, an item at a time: the rest goes on failing."`
 	Changes  []string `json:"changes,omitempty" maxItems:"10000" doc:"Keys of changes."`
 	Findings []string `json:"findings,omitempty" maxItems:"10000" doc:"Ids of findings."`
 	Reason   string   `json:"reason" minLength:"1" maxLength:"2000"`
@@ -213,9 +212,6 @@ func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Accept
 	if err := digest.UnmarshalText([]byte(a.Digest)); err != nil {
 		return Monitor{}, invalid(watch.Problem{Field: "digest", Text: "is no digest", Hint: "take it from the review"})
 	}
-	if problems := a.problems(o.now()); len(problems) > 0 {
-		return Monitor{}, invalid(problems...)
-	}
 	var shown *examined
 	err := o.view(ctx, "monitor", func(t *store.Tx) (err error) {
 		shown, err = o.examineDigest(ctx, t, id, digest, false)
@@ -253,22 +249,6 @@ func (o *Ops) examineDigest(ctx context.Context, t *store.Tx, id int64, digest s
 		return nil, refuse(Moved, "read the review again, and decide on what it shows now", "the server shows another surface by now")
 	}
 	return x, err
-}
-
-func (a *Acceptance) problems(now time.Time) (problems []watch.Problem) {
-	if strings.TrimSpace(a.Reason) == "" {
-		problems = append(problems, watch.Problem{Field: "reason", Text: "is missing", Hint: "say why this may be shown to agents"})
-	}
-	if a.All && len(a.Changes)+len(a.Findings) > 0 {
-		problems = append(problems, watch.Problem{Field: "all", Text: "does not go with single changes and findings"})
-	}
-	if !a.All && len(a.Changes)+len(a.Findings) == 0 {
-		problems = append(problems, watch.Problem{Field: "changes", Text: "nothing is accepted", Hint: "name changes or findings, or set all"})
-	}
-	if a.ExpiresAt != nil && !a.ExpiresAt.After(now) {
-		problems = append(problems, watch.Problem{Field: "expires_at", Text: "is not in the future"})
-	}
-	return problems
 }
 
 func (a *Acceptance) selection() watch.Selection {
