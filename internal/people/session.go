@@ -39,7 +39,7 @@ func (p *People) Login(ctx context.Context, name, password, address, agent strin
 	}
 	err = p.storage.Change(ctx, func(tx Tx) error {
 		if !ok || a.Disabled {
-			return p.loginFailed(ctx, tx, a, s.row)
+			return loginFailed(ctx, tx, a, s.row)
 		}
 		return p.loginDone(ctx, tx, a, s.row)
 	})
@@ -65,15 +65,15 @@ func (p *People) accountByName(ctx context.Context, name string) (a Account, err
 }
 
 // loginFailed never says what was typed as a name that is nobody's: it may be a password.
-func (p *People) loginFailed(ctx context.Context, tx Tx, a Account, row SessionRow) error {
-	switch detail := "from " + row.Address; {
+func loginFailed(ctx context.Context, tx Tx, a Account, row SessionRow) error {
+	object, why := personOf(a), "wrong password"
+	switch {
 	case a.ID == 0:
-		return audit(ctx, tx, row.CreatedAt, "", "login.failed", "", "unknown name, "+detail)
+		object, why = "", "unknown name"
 	case a.Disabled:
-		return audit(ctx, tx, row.CreatedAt, "", "login.failed", personOf(a), "disabled, "+detail)
-	default:
-		return audit(ctx, tx, row.CreatedAt, "", "login.failed", personOf(a), "wrong password, "+detail)
+		why = "disabled"
 	}
+	return audit(ctx, tx, row.CreatedAt, "", "login.failed", object, why+", from "+row.Address)
 }
 
 func (p *People) loginDone(ctx context.Context, tx Tx, a Account, row SessionRow) error {
