@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/watch"
@@ -29,7 +31,7 @@ func (t *Tx) InsertResults(ctx context.Context, results []watch.Result) (fresh [
 	b := batch{columns: "monitor bigint, slot bigint, location text, kind text, started bigint, status text, reason text, " +
 		"step text, message text, total_ms float8, init_ms float8, list_ms float8, dns_ms float8, tcp_ms float8, tls_ms float8, " +
 		"first_byte_ms float8, tools integer, digest text, maintenance boolean"}
-	for i := range results {
+	for _, i := range inOrder(results) {
 		r := &results[i]
 		digest := ""
 		if !r.Digest.IsZero() {
@@ -60,6 +62,21 @@ func (t *Tx) InsertResults(ctx context.Context, results []watch.Result) (fresh [
 		delete(added, k)
 	}
 	return fresh, nil
+}
+
+// inOrder are the places of results in the order of their keys: two nodes that store
+// the same ones would wait for each other if each had its own.
+func inOrder(results []watch.Result) []int {
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := &results[i], &results[j]
+		return cmp.Or(cmp.Compare(a.Monitor, b.Monitor), a.Slot.Compare(b.Slot),
+			cmp.Compare(a.Location, b.Location), cmp.Compare(a.Kind, b.Kind))
+	})
+	return order
 }
 
 // States returns the states of monitors, without those that have none. With lock, the
