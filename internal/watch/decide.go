@@ -14,7 +14,8 @@ import (
 // Context is what Decide has to know besides the monitor and what was seen.
 type Context struct {
 	Now time.Time
-	// Maintenance: a maintenance window is open.
+	// Maintenance: a maintenance window is open. Its results are no flapping; whom it
+	// keeps from being told is a matter of Holds.
 	Maintenance bool
 	// HasApproval: something is approved of the monitor, by its Approvals.
 	HasApproval bool
@@ -237,7 +238,7 @@ func (d *decider) seeTools() {
 		return
 	}
 	d.st.Tools = o.Tools
-	if o.Tools == nil && o.Surface != nil {
+	if o.Tools == nil && o.Surface != nil && !slices.Contains(o.Surface.Unlisted(), surface.Tool) {
 		n := len(o.Surface.Of(surface.Tool))
 		d.st.Tools = &n
 	}
@@ -274,6 +275,8 @@ func (d *decider) incidents() {
 	d.incident(&d.st.Posture, &trouble{axis: Posture, title: name + " has findings that nobody has accepted"}, d.postureItems)
 }
 
+// incident opens, updates or resolves that of an axis. What was down and only is slow
+// now is over: it would be another incident.
 func (d *decider) incident(a *AxisState, t *trouble, items []string) {
 	open := d.open[t.axis]
 	t.state, t.reason, t.text, t.policy = a.State, a.Reason, a.Text, d.m.Definition.Escalation
@@ -282,7 +285,8 @@ func (d *decider) incident(a *AxisState, t *trouble, items []string) {
 		t.items = open.Items
 	}
 	a.Incident = 0
-	switch bad := severity(a.State) > 0; {
+	over := open != nil && a.State == Degraded && severity(open.State) >= severity(Misconfigured)
+	switch bad := severity(a.State) > 0 && !over; {
 	case bad && open == nil:
 		if a.State == Degraded && !d.slow() {
 			return

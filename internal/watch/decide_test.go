@@ -46,8 +46,11 @@ func TestAvailability(t *testing.T) {
 		"local is unknown":          {nil, "O L", Unknown, "monitor_up monitor_unknown", ""},
 		"degraded":                  {nil, "O D", Degraded, "monitor_up monitor_degraded", ""},
 		"degraded again":            {nil, "O D D O", Up, "monitor_up monitor_degraded incident_opened monitor_up incident_resolved", ""},
-		"degraded first":            {nil, "D", Degraded, "monitor_degraded", ""},
-		"G7":                        {[]func(*Definition){threshold(3)}, "F F O F F", Up, "monitor_up", ""},
+		"slow after down": {
+			nil, "F F D D", Degraded, "monitor_down incident_opened monitor_degraded incident_resolved incident_opened", "triggered resolved",
+		},
+		"degraded first": {nil, "D", Degraded, "monitor_degraded", ""},
+		"G7":             {[]func(*Definition){threshold(3)}, "F F O F F", Up, "monitor_up", ""},
 		"G17": {
 			[]func(*Definition){threshold(3)},
 			"F F F O F O F O O O O", Up,
@@ -83,6 +86,18 @@ func TestAvailability(t *testing.T) {
 			same(t, "told", strings.Join(phases, " "), c.told)
 		})
 	}
+}
+
+// Restarts in a maintenance window are no flapping.
+func TestMaintenanceIsNoFlapping(t *testing.T) {
+	w := newWorld(t)
+	for _, l := range "OFOFOFOF" {
+		o := w.letter(l)
+		o.Maintenance = true
+		w.see(o)
+		w.tick()
+	}
+	same(t, "events", w.names(), []string{EventUp})
 }
 
 func TestConfirmAt(t *testing.T) {
@@ -707,5 +722,17 @@ func TestReasonsHaveTexts(t *testing.T) {
 	}
 	if !slices.Contains([]string{"x"}, ReasonText("x")) {
 		t.Error("an unknown reason has no text")
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	w := newWorld(b)
+	w.see(w.saw(tools(b, good)))
+	o := w.saw(tools(b, good))
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Started = o.Started.Add(time.Minute)
+		d := Decide(&w.m, w.st, nil, o, Context{Now: o.Started, HasApproval: true})
+		w.st = d.State
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // the zones are part of the program: not every machine has them
 )
 
 // MaxWindow is how long one occurrence of a weekly window can be, and MaxSingleWindow
