@@ -410,6 +410,29 @@ func TestServerThatKeepsChanging(t *testing.T) {
 	same(t, "said", w.count("mcp_inconsistent_listing"), 0)
 }
 
+// A history that is full of one surface is left as it is, and loses nothing by that.
+func TestSettledHistory(t *testing.T) {
+	a, b := tools(t, good), tools(t, other)
+	w := newWorld(t)
+	long := baseline.History{}
+	for n := range 20 {
+		w.tick()
+		w.see(w.saw(a))
+		long, _ = long.See(a, a, w.approved)
+		if got := settled(w.st.History); got != (n >= settledAfter-1) {
+			t.Fatalf("settled %v after %d", got, n+1)
+		}
+	}
+	if diff := cmp.Diff(long, w.st.History); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	w.tick()
+	w.see(w.saw(b))
+	if settled(w.st.History) {
+		t.Error("settled after a change")
+	}
+}
+
 func TestInconsistentListings(t *testing.T) {
 	w := newWorld(t)
 	a, b := tools(t, good), tools(t, other)

@@ -127,7 +127,7 @@ func (d *decider) noteDigest() {
 // seeHistory tells a server that keeps changing from one that changed.
 func (d *decider) seeHistory() {
 	o, st := d.o, &d.st
-	if o.Surface == nil || o.Kind == Review {
+	if o.Surface == nil || o.Kind == Review || o.Surface.Digest() == st.Digest && settled(st.History) {
 		return
 	}
 	before := o.Before
@@ -151,6 +151,17 @@ func (d *decider) seeHistory() {
 	d.event(Event{
 		Name: c.Event, Axis: Surface, Text: classText(say) + ", from check to check",
 		Data: &Facts{Class: string(say), Effect: string(c.Effect), Digest: d.digest(), Location: o.Location},
+	})
+}
+
+// settledAfter the same surface as often, another one like it adds nothing to a history.
+const settledAfter = 8
+
+// settled reports whether a history holds one surface alone, and is full.
+func settled(h baseline.History) bool {
+	return h.Said == "" && len(h.Seen) >= settledAfter && !slices.ContainsFunc(h.Seen, func(s baseline.Sighting) bool {
+		first := h.Seen[0]
+		return s.Digest != first.Digest || s.Volatile || (s.Login == nil) != (first.Login == nil) || s.Login != nil && *s.Login != *first.Login
 	})
 }
 

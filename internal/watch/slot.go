@@ -19,7 +19,7 @@ func Offset(monitor int64, location string, interval time.Duration) time.Duratio
 		return 0
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", monitor, location))
-	return time.Duration(binary.BigEndian.Uint64(sum[:])%uint64(ms)) * time.Millisecond //nolint:gosec // ms is positive and the rest smaller
+	return time.Duration(binary.BigEndian.Uint64(sum[:])%uint64(ms)) * time.Millisecond
 }
 
 // NextSlot is the first slot after a time. Slots are a whole number of intervals, and
