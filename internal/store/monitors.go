@@ -259,8 +259,12 @@ func (f *MonitorFilter) conditions() *conditions {
 	for _, axis := range [...]struct{ column, state string }{
 		{"availability", f.Availability}, {"surface", f.Surface}, {"posture", f.Posture},
 	} {
-		if axis.state != "" {
-			c.and("coalesce(s."+axis.column+", 'unknown') = ?", axis.state)
+		switch axis.state {
+		case "":
+		case watch.Unknown: // or never checked
+			c.and("m.id not in (select monitor from states where "+axis.column+" <> ?)", watch.Unknown)
+		default:
+			c.and("m.id in (select monitor from states where "+axis.column+" = ?)", axis.state)
 		}
 	}
 	if f.Paused != nil {

@@ -32,6 +32,9 @@ create table states (
   availability text not null, surface text not null, posture text not null, check_status text not null,
   last_check bigint not null default 0
 );
+create index states_availability on states (availability);
+create index states_surface on states (surface);
+create index states_posture on states (posture);
 -- The last report of each location.
 create table reports (
   monitor bigint not null references monitors (id) on delete cascade, location text not null,
