@@ -38,6 +38,36 @@ func locked(err error) bool {
 	return false
 }
 
+// lockTries is how often a lock is tried that others have to wait behind, for lockWait
+// each, before it is left to the next time.
+const (
+	lockTries = 10
+	lockWait  = "200ms"
+)
+
+// briefly is InTx for what locks a whole table on PostgreSQL: it waits for the lock only
+// for a moment, as everybody waits behind it, and tries again some times.
+func (s *Store) briefly(ctx context.Context, fn func(*Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.InTx(ctx, func(t *Tx) error {
+			if t.postgres() {
+				if _, err := t.exec(ctx, "set local lock_timeout = '"+lockWait+"'"); err != nil {
+					return err
+				}
+			}
+			return fn(t)
+		})
+		if err == nil || !locked(err) || try == lockTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
 // makePartitions makes those of today and of the days ahead. A day that has results in
 // the default partition already stays there.
 func (s *Store) makePartitions(ctx context.Context, now time.Time) error {
@@ -47,7 +77,7 @@ func (s *Store) makePartitions(ctx context.Context, now time.Time) error {
 	today := now.UTC().Truncate(day)
 	for i := range partitionDays + 1 {
 		from := today.Add(time.Duration(i) * day)
-		err := s.patiently(ctx, func(t *Tx) error { return t.makePartition(ctx, from) })
+		err := s.briefly(ctx, func(t *Tx) error { return t.makePartition(ctx, from) })
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && (pg.Code == pgCheck || pg.Code == pgTableExists) {
 			continue
@@ -65,9 +95,6 @@ func (t *Tx) makePartition(ctx context.Context, from time.Time) error {
 	err := t.one(ctx, "select to_regclass($1) is not null or exists (select 1 from results_default where slot >= $2 and slot < $3)",
 		[]any{name, ms(from), ms(to)}, &skip)
 	if err != nil || skip {
-		return err
-	}
-	if err := t.briefly(ctx); err != nil {
 		return err
 	}
 	_, err = t.exec(ctx, fmt.Sprintf("create table %s partition of results for values from (%d) to (%d)", name, ms(from), ms(to)))
@@ -96,10 +123,7 @@ func (s *Store) dropPartitions(ctx context.Context, before int64, done *Retained
 		if err != nil || ms(from.Add(day)) > before {
 			continue // the default, or a day that is kept
 		}
-		err = s.patiently(ctx, func(t *Tx) error {
-			if err := t.briefly(ctx); err != nil {
-				return err
-			}
+		err = s.briefly(ctx, func(t *Tx) error {
 			_, err := t.exec(ctx, "drop table if exists "+name)
 			return err
 		})

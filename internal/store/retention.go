@@ -82,20 +82,17 @@ type Retained struct {
 func (s *Store) Retain(ctx context.Context, now time.Time, r Retention) (Retained, error) {
 	r = r.filled()
 	var done Retained
-	if err := s.makePartitions(ctx, now); err != nil {
-		return done, err
-	}
-	if err := s.RollupDue(ctx, now); err != nil {
-		return done, err
-	}
+	// What cannot be done now, as somebody holds a lock, keeps nothing else from being done.
+	errs := []error{s.makePartitions(ctx, now), s.RollupDue(ctx, now)}
 	for _, step := range []func(context.Context, time.Time, Retention, *Retained) error{
 		s.retainResults, s.retainRollups, s.retainRows, s.retainSightings, s.retainSurfaces,
 	} {
-		if err := step(ctx, now, r, &done); err != nil {
-			return done, err
+		if ctx.Err() != nil {
+			break
 		}
+		errs = append(errs, step(ctx, now, r, &done))
 	}
-	return done, nil
+	return done, errors.Join(errs...)
 }
 
 // patiently is InTx that waits while somebody else has locked the database.

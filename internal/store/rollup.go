@@ -31,9 +31,11 @@ const (
 )
 
 const (
-	// rollupMonitors are summed up in one go, and rollupBuckets of each.
+	// rollupMonitors are summed up in one go, and rollupBuckets of each; rollupRows are
+	// stored in one transaction.
 	rollupMonitors = 100
 	rollupBuckets  = 48
+	rollupRows     = 1000
 	// rollupGrace is how long after its end a bucket is made: results come late.
 	rollupGrace = 5 * time.Minute
 )
@@ -208,8 +210,8 @@ func (s *Store) rollupSpan(ctx context.Context, step, from, to int64) error {
 		if err != nil {
 			return err
 		}
-		if len(rollups) > 0 {
-			err := s.patiently(ctx, func(t *Tx) error { return t.saveRollups(ctx, rollups) })
+		for some := range slices.Chunk(rollups, rollupRows) {
+			err := s.patiently(ctx, func(t *Tx) error { return t.saveRollups(ctx, some) })
 			if err != nil {
 				return err
 			}

@@ -9,12 +9,10 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
-// Stats are numbers for metrics.
+// Stats are numbers for metrics. How many monitors are in which state is not among them:
+// what a stored state means at a time is for watch.Current alone.
 type Stats struct {
 	Monitors, Paused int64
-	// Availability, Surface, Posture and Check count monitors that are not paused, by
-	// state; one that was never checked, or not for three intervals, is unknown.
-	Availability, Surface, Posture, Check map[string]int64
 	// OpenIncidents are by axis.
 	OpenIncidents map[watch.Axis]int64
 	// Pending and Failed count notifications; OldestPending is how long one waits.
@@ -29,14 +27,12 @@ type Stats struct {
 
 // Stats reads the numbers.
 func (t *Tx) Stats(ctx context.Context, now time.Time) (Stats, error) {
-	s := Stats{
-		Availability: map[string]int64{}, Surface: map[string]int64{}, Posture: map[string]int64{},
-		Check: map[string]int64{}, OpenIncidents: map[watch.Axis]int64{},
+	s := Stats{OpenIncidents: map[watch.Axis]int64{}}
+	err := t.one(ctx, "select count(*), coalesce(sum(case when paused then 1 else 0 end), 0) from monitors", nil, &s.Monitors, &s.Paused)
+	if err != nil {
+		return s, fmt.Errorf("count monitors: %w", err)
 	}
-	if err := t.countStates(ctx, now, &s); err != nil {
-		return s, fmt.Errorf("count states: %w", err)
-	}
-	err := t.each(ctx, "select axis, count(*) from incidents where resolved_at is null group by axis", nil, func(rows *sql.Rows) error {
+	err = t.each(ctx, "select axis, count(*) from incidents where resolved_at is null group by axis", nil, func(rows *sql.Rows) error {
 		var axis watch.Axis
 		var n int64
 		err := rows.Scan(&axis, &n)
@@ -78,37 +74,4 @@ func since(at sql.NullInt64, now time.Time) time.Duration {
 		return 0
 	}
 	return max(now.Sub(fromMs(at.Int64)), 0)
-}
-
-// countStates counts monitors. Three intervals and a check's budget without a result
-// make a state unknown, as watch.Current has it.
-func (t *Tx) countStates(ctx context.Context, now time.Time, s *Stats) error {
-	query := `select paused, known, availability, surface, posture, check_status, count(*) from (
-		select m.paused as paused, coalesce(s.availability, $2) as availability, coalesce(s.surface, $2) as surface,
-			coalesce(s.posture, $2) as posture, coalesce(s.check_status, $2) as check_status,
-			s.monitor is not null and s.last_check >= $1 - coalesce(
-				(select max(3 * c.interval_ms + c.budget_ms) from schedule c where c.monitor = m.id), 0) as known
-		from monitors m left join states s on s.monitor = m.id) x
-		group by paused, known, availability, surface, posture, check_status`
-	return t.each(ctx, query, []any{ms(now), watch.Unknown}, func(rows *sql.Rows) error {
-		var paused, known bool
-		var availability, surface, posture, check string
-		var n int64
-		if err := rows.Scan(&paused, &known, &availability, &surface, &posture, &check, &n); err != nil {
-			return err
-		}
-		s.Monitors += n
-		if paused {
-			s.Paused += n
-			return nil
-		}
-		if !known {
-			availability, surface, posture, check = watch.Unknown, watch.Unknown, watch.Unknown, watch.CheckUnknown
-		}
-		s.Availability[availability] += n
-		s.Surface[surface] += n
-		s.Posture[posture] += n
-		s.Check[check] += n
-		return nil
-	})
 }

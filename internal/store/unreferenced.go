@@ -32,14 +32,15 @@ func (s *Store) retainSurfaces(ctx context.Context, _ time.Time, _ Retention, do
 		if last == after {
 			return nil
 		}
-		err = s.patiently(ctx, func(t *Tx) error {
-			n, err := t.dropSurfaces(ctx, digests)
-			done.Surfaces += n
+		var n int64
+		err = s.briefly(ctx, func(t *Tx) (err error) {
+			n, err = t.dropSurfaces(ctx, digests)
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("drop surfaces: %w", err)
 		}
+		done.Surfaces += n
 	}
 }
 
@@ -65,9 +66,6 @@ func (t *Tx) dropSurfaces(ctx context.Context, digests []string) (int64, error) 
 	if t.postgres() {
 		// Whoever stores a surface, or finds it stored, refers to it in the same
 		// transaction: with this lock none is between the two.
-		if err := t.briefly(ctx); err != nil {
-			return 0, err
-		}
 		if _, err := t.exec(ctx, "lock table surfaces in access exclusive mode"); err != nil {
 			return 0, err
 		}
@@ -91,11 +89,4 @@ func (t *Tx) notInStates(ctx context.Context, digests []string) ([]string, error
 		return nil
 	})
 	return digests, err
-}
-
-// briefly makes the transaction give up a lock that it does not get at once, so that
-// nobody waits behind it.
-func (t *Tx) briefly(ctx context.Context) error {
-	_, err := t.exec(ctx, "set local lock_timeout = '2s'")
-	return err
 }

@@ -252,26 +252,12 @@ func testStats(t *testing.T, b *bench) {
 		ids = append(ids, b.monitor(fmt.Sprintf("m%d", i)))
 	}
 	now := at(10, 0)
-	state := func(id int64, availability string, last time.Time) watch.State {
-		return watch.State{
-			Monitor: id, Availability: watch.AxisState{State: availability}, Surface: watch.AxisState{State: watch.AsApproved},
-			Posture: watch.AxisState{State: watch.Clean}, Check: watch.CheckPass, LastCheck: last,
-		}
-	}
 	incident := watch.Incident{Monitor: ids[0], Axis: watch.Availability, Key: "k", State: watch.Down, OpenedAt: now}
 	b.do(func(ctx context.Context, t *store.Tx) error {
-		err := t.SaveStates(ctx, []watch.State{
-			state(ids[0], watch.Up, now.Add(-time.Minute)), state(ids[1], watch.Down, now.Add(-15*time.Minute)),
-			state(ids[2], watch.Up, now.Add(-17*time.Minute)), // three intervals are 15 minutes
-			state(ids[4], watch.Up, now),
-		})
-		if err != nil {
-			return err
-		}
 		if err := t.SaveIncidents(ctx, []watch.Incident{incident}); err != nil {
 			return err
 		}
-		_, err = t.InsertNotifications(ctx, []watch.Notification{
+		_, err := t.InsertNotifications(ctx, []watch.Notification{
 			{Key: "1", Incident: 1, Channel: "c", Phase: watch.Triggered, At: now.Add(-time.Minute), Status: watch.Pending},
 			{Key: "2", Incident: 1, Channel: "c", Phase: watch.Triggered, At: now, Status: watch.Pending},
 			{Key: "3", Incident: 1, Channel: "c", Phase: watch.Triggered, At: now, Status: watch.Failed},
@@ -290,10 +276,6 @@ func testStats(t *testing.T, b *bench) {
 	got.Bytes = 0
 	same(t, "stats", store.Stats{
 		Monitors: 5, Paused: 1,
-		Availability:  map[string]int64{watch.Up: 1, watch.Down: 1, watch.Unknown: 2},
-		Surface:       map[string]int64{watch.AsApproved: 2, watch.Unknown: 2},
-		Posture:       map[string]int64{watch.Clean: 2, watch.Unknown: 2},
-		Check:         map[string]int64{watch.CheckPass: 2, watch.CheckUnknown: 2},
 		OpenIncidents: map[watch.Axis]int64{watch.Availability: 1},
 		Pending:       2, Failed: 1, OldestPending: time.Minute,
 		Due: 1, Busy: 1, Lag: 3 * time.Second,
