@@ -93,6 +93,18 @@ func TestTemplateTime(t *testing.T) {
 	}
 }
 
+func TestTemplateValuesAreBoundedTogether(t *testing.T) {
+	l, large, took := &limits{end: time.Now().Add(time.Minute)}, strings.Repeat("x", maxOutput), 0
+	for ; took < 100; took++ {
+		if _, err := l.value(large, nil); err != nil {
+			break
+		}
+	}
+	if took != maxMade/maxOutput {
+		t.Errorf("it took %d large values", took)
+	}
+}
+
 func TestWebhookTemplates(t *testing.T) {
 	rc := newReceiver(t, nil)
 	c := fileChannel("webhook", map[string]string{
