@@ -35,7 +35,7 @@ func (d *decider) seeSurface() {
 	}
 	approved := d.c.HasApproval
 	switch {
-	case approved && st.Awaiting && d.m.Approvals > st.Approvals: // a person has confirmed
+	case approved && st.Awaiting && (d.m.Approvals > st.Approvals || o.Verified != nil && !d.moved()): // a person has confirmed
 		st.Awaiting = false
 	case !approved && d.m.Approvals > 0: // it has ended, by a person or by its time
 		st.Awaiting = true
