@@ -130,7 +130,7 @@ func (a *API) register(version string) error {
 	a.huma.UseMiddleware(a.recovered, a.admit)
 	problem := registry.Schema(problemType, true, "Problem")
 	for _, r := range Routes() {
-		r.register(a, r.operation(problem))
+		r.serve(a, problem)
 	}
 	// What the library would answer with is never sent.
 	delete(registry.Map(), "ErrorModel")
@@ -154,6 +154,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.write(w, &Problem{Status: http.StatusBadRequest, Code: "malformed", Detail: err})
 		return
 	}
+	r.Header.Del("Accept") // there is one representation
 	http.StripPrefix(Prefix, a.mux).ServeHTTP(w, r)
 }
 

@@ -29,6 +29,10 @@ type Route struct {
 	Description string
 	// Status is that of success.
 	Status int
+	// Media is the type of the answer when it is no JSON.
+	Media string
+	// Makes: what is not there yet is made, and the status is 201 then.
+	Makes bool
 	// Also are statuses of refusals beyond those that every route has.
 	Also []int
 
@@ -94,6 +98,11 @@ func (r *Route) operation(problem *huma.Schema) huma.Operation {
 	default:
 		statuses = append(statuses, http.StatusUnauthorized)
 	}
+	if r.Media != "" {
+		op.Responses[strconv.Itoa(r.Status)] = &huma.Response{
+			Content: map[string]*huma.MediaType{r.Media: {Schema: &huma.Schema{Type: huma.TypeString}}},
+		}
+	}
 	for _, status := range slices.Concat(statuses, r.Also) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
@@ -101,6 +110,17 @@ func (r *Route) operation(problem *huma.Schema) huma.Operation {
 		}
 	}
 	return op
+}
+
+// serve registers the route.
+func (r *Route) serve(a *API, problem *huma.Schema) {
+	op := r.operation(problem)
+	r.register(a, op)
+	if r.Makes {
+		made := *op.Responses[strconv.Itoa(r.Status)]
+		made.Description = http.StatusText(http.StatusCreated)
+		op.Responses[strconv.Itoa(http.StatusCreated)] = &made
+	}
 }
 
 // Routes is everything that the API does.
@@ -170,9 +190,14 @@ func monitorRoutes() []Route {
 		described(write(http.MethodPost, "/monitors/{id}/run", "runMonitor", "Check it now", http.StatusAccepted, handle((*API).runMonitor), missing, conflict),
 			"The result appears among its results with the kind manual."),
 		read("/external-ids/{external_id}", "getMonitorByExternalID", "The monitor that the caller knows by an id of its own", handle((*API).getMonitorByExternalID), missing),
-		described(write(http.MethodPut, "/external-ids/{external_id}", "putMonitor", "Make or replace a monitor by an id of the caller", http.StatusOK, handle((*API).putMonitor), conflict),
+		described(making(write(http.MethodPut, "/external-ids/{external_id}", "putMonitor", "Make or replace a monitor by an id of the caller", http.StatusOK, handle((*API).putMonitor), conflict)),
 			"Can be repeated. What the body leaves out gets its default, but for values of headers, which stay. Answers 201 when the monitor was made by it. Needs a proof where a change does."),
 	}
+}
+
+func making(r Route) Route {
+	r.Makes = true
+	return r
 }
 
 func described(r Route, text string) Route {
@@ -211,8 +236,12 @@ func historyRoutes() []Route {
 		described(read("/monitors/{id}/surface", "getSurfaceAt", "What it told agents, now or at a time", handle((*API).surfaceAt), missing),
 			"As the command surface saves it. All of it is the server's text."),
 		read("/surfaces/{digest}", "getSurface", "A surface by its digest", handle((*API).surface), missing),
-		admin(described(read("/export", "export", "A configuration file of what was made through the API", handle((*API).export), missing, conflict),
-			"Without secrets: it refers to variables of the environment in their place.")),
+		{
+			Method: http.MethodGet, Path: "/export", OperationID: "export", Permission: people.Administer, Status: http.StatusOK, Media: "application/yaml",
+			Summary:     "A configuration file of what was made through the API",
+			Description: "Without secrets: it refers to variables of the environment in their place.",
+			Also:        []int{missing, conflict}, register: handle((*API).export),
+		},
 	}
 }
 

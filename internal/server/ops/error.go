@@ -93,6 +93,8 @@ func told(what string, err error) error {
 			"the %s was changed meanwhile", what)
 	case errors.Is(err, store.ErrBusy):
 		return refuse(Busy, "wait for its result", "a check of this %s is running", what)
+	case errors.Is(err, store.ErrCursor):
+		return invalid(watch.Problem{Field: "after", Text: "is no cursor", Hint: "give what next of the page before was"})
 	case errors.Is(err, store.ErrPaused):
 		return refuse(Paused, "resume it first", "the %s is paused", what)
 	case errors.As(err, &owned):

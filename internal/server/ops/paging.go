@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/alert"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
@@ -74,6 +75,9 @@ func (o *Ops) Channel(ctx context.Context, actor people.Actor, id int64) (watch.
 func (o *Ops) PutChannel(ctx context.Context, actor people.Actor, id int64, in ChannelInput) (watch.Channel, error) {
 	if err := may(actor, people.Administer); err != nil {
 		return watch.Channel{}, err
+	}
+	if strings.TrimSpace(in.Name) != in.Name || plain.Line(in.Name, len(in.Name)) != in.Name {
+		return watch.Channel{}, invalid(watch.Problem{Field: "name", Text: "has characters that cannot be seen, or blanks around it"})
 	}
 	var out watch.Channel
 	err := o.change(ctx, "channel", func(t *store.Tx) error {
