@@ -17,10 +17,10 @@ const askEvery = 100 * time.Millisecond
 
 // Ran is what became of a check that was asked for.
 type Ran struct {
-	// Slot is the time that the check was asked for; with the kind Manual the key of
-	// its result.
-	Slot time.Time
-	// Result is nil when it was not waited for.
+	// Asked is the time that the check was asked for.
+	Asked time.Time
+	// Result is that of the first check since then, of any kind: a regular one that
+	// was due as well is the one that was asked for. Nil when it was not waited for.
 	Result *watch.Result
 	View   watch.View
 }
@@ -29,8 +29,8 @@ type Ran struct {
 // the first of them has been judged. Its error is [store.ErrNotFound],
 // [store.ErrPaused], or [store.ErrBusy] while a check of it is in flight.
 func (e *Engine) RunNow(ctx context.Context, monitor int64, wait bool) (Ran, error) {
-	out := Ran{Slot: e.now()}
-	err := e.o.Store.InTx(ctx, func(tx *store.Tx) error { return tx.RunNow(ctx, monitor, out.Slot) })
+	out := Ran{Asked: e.now()}
+	err := e.o.Store.InTx(ctx, func(tx *store.Tx) error { return tx.RunNow(ctx, monitor, out.Asked) })
 	if err != nil {
 		return Ran{}, err
 	}
@@ -38,7 +38,7 @@ func (e *Engine) RunNow(ctx context.Context, monitor int64, wait bool) (Ran, err
 		if err := pause(ctx, askEvery); err != nil {
 			return out, err
 		}
-		if out.Result, err = e.manual(ctx, monitor, out.Slot); err != nil {
+		if out.Result, err = e.since(ctx, monitor, out.Asked); err != nil {
 			return out, err
 		}
 		wait = out.Result == nil
@@ -47,13 +47,13 @@ func (e *Engine) RunNow(ctx context.Context, monitor int64, wait bool) (Ran, err
 	return out, err
 }
 
-// manual is the result of the check that was asked for at slot, or nil.
-func (e *Engine) manual(ctx context.Context, monitor int64, slot time.Time) (*watch.Result, error) {
+// since is the result of the first check that started at or after a time, or nil.
+func (e *Engine) since(ctx context.Context, monitor int64, at time.Time) (*watch.Result, error) {
 	var out *watch.Result
 	err := e.o.Store.View(ctx, func(tx *store.Tx) error {
-		results, _, err := tx.Results(ctx, store.ResultFilter{Monitor: monitor, From: slot, Limit: 100})
+		results, _, err := tx.Results(ctx, store.ResultFilter{Monitor: monitor, Limit: 20})
 		for i := range results {
-			if results[i].Kind == watch.Manual {
+			if !results[i].Started.Before(at) {
 				out = &results[i]
 			}
 		}

@@ -70,9 +70,10 @@ type Engine struct {
 	verdicts  *lru[verdictKey, *baseline.Result]
 	approved  *lru[baselinesKey, []watch.Approved]
 
-	live    chan struct{} // bounds CheckLive
-	running atomic.Bool
-	ticked  atomic.Int64 // when the last tick went well, Unix ms of the real clock
+	live     chan struct{} // bounds CheckLive
+	running  atomic.Bool
+	stopping atomic.Bool
+	ticked   atomic.Int64 // when the last tick went well, Unix ms of the real clock
 }
 
 // What is kept in memory, in bytes.
@@ -119,7 +120,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		live:     make(chan struct{}, maxLive),
 	}
 	e.sink = newSink(e)
-	if err := migrate(ctx, driverOf(o.Store), slog.New(quiet{e.log.Handler()})); err != nil {
+	if err := migrate(ctx, driverOf(o.Store), slog.New(quiet{e.log.Handler(), &e.stopping})); err != nil {
 		return nil, fmt.Errorf("prepare the tables of the job queue: %w", err)
 	}
 	var err error
@@ -160,6 +161,7 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.o.stopPatience+stopPatience)
 	defer cancel()
+	e.stopping.Store(true)
 	if err := e.client.Stop(ctx); err != nil {
 		return fmt.Errorf("stop the job queue: %w", err)
 	}

@@ -17,8 +17,8 @@ type Metrics struct {
 	Skipped uint64
 	// Listings counts the fresh listings that were needed to confirm a change.
 	Listings uint64
-	// StartLag is how long after its slot a check started, in seconds. Slots that had
-	// passed before they were claimed, such as those of a pause, are not in it.
+	// StartLag is how long after its slot a check started, in seconds; of slots that
+	// were missed, after the last of them.
 	StartLag Histogram
 	// CheckSeconds is how long checks took.
 	CheckSeconds Histogram

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -145,7 +146,7 @@ func (e *Engine) newClient() (*river.Client[*sql.Tx], error) {
 	}
 	queues := map[string]river.QueueConfig{queueNotify: {MaxWorkers: mailWorkers}, queueKeep: {MaxWorkers: 1, FetchPollInterval: 5 * time.Second}}
 	for _, location := range e.o.Locations {
-		queues[queueCheck+location] = river.QueueConfig{MaxWorkers: e.o.Workers, FetchPollInterval: checkPoll}
+		queues[queueCheck+location] = river.QueueConfig{MaxWorkers: e.o.Workers}
 		queues[queueStdio+location] = river.QueueConfig{MaxWorkers: stdioWorkers}
 	}
 	return river.NewClient(driverOf(e.o.Store), &river.Config{
@@ -153,13 +154,10 @@ func (e *Engine) newClient() (*river.Client[*sql.Tx], error) {
 		FetchCooldown: 50 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond,
 		JobTimeout: maxJob, RescueStuckJobsAfter: lostAfter,
 		CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
-		SoftStopTimeout: e.o.stopPatience, ErrorHandler: &errorHandler{e}, Logger: slog.New(quiet{e.log.Handler()}),
+		SoftStopTimeout: e.o.stopPatience, ErrorHandler: &errorHandler{e}, Logger: slog.New(quiet{e.log.Handler(), &e.stopping}),
 		TestOnly: e.o.Check != nil,
 	})
 }
-
-// checkPoll is how often checks are fetched where nothing announces them.
-const checkPoll = 250 * time.Millisecond
 
 // errorHandler says in the log what became of jobs.
 type errorHandler struct{ engine *Engine }
@@ -180,15 +178,21 @@ func (h *errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, v
 }
 
 // quiet passes on what the queue says from errors up: the rest is its daily routine.
-type quiet struct{ slog.Handler }
+// Once it is silent nothing is: a queue that stops says of much that it was cancelled.
+type quiet struct {
+	slog.Handler
+	silent *atomic.Bool
+}
 
 // Enabled reports whether level is worth a line.
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelError && q.Handler.Enabled(ctx, level)
+	return level >= slog.LevelError && !q.silent.Load() && q.Handler.Enabled(ctx, level)
 }
 
 // WithAttrs keeps it quiet.
-func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quiet{q.Handler.WithAttrs(attrs), q.silent}
+}
 
 // WithGroup keeps it quiet.
-func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name), q.silent} }
