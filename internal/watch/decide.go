@@ -284,6 +284,9 @@ func (d *decider) incident(a *AxisState, t *trouble, items []string) {
 	if items == nil && open != nil {
 		t.items = open.Items
 	}
+	t.fresh = slices.ContainsFunc(d.Events, func(e Event) bool {
+		return e.Axis == t.axis && e.Data != nil && e.Data.Effect == string(surface.Fail)
+	})
 	a.Incident = 0
 	over := open != nil && a.State == Degraded && severity(open.State) >= severity(Misconfigured)
 	switch bad := severity(a.State) > 0 && !over; {

@@ -32,6 +32,8 @@ type trouble struct {
 	reason, text       string
 	items              []string
 	key, title, policy string
+	// fresh: something failed in it that had not before.
+	fresh bool
 }
 
 // open makes an incident.
@@ -51,17 +53,20 @@ func (i *Incident) describe(t *trouble) (changed bool) {
 	return changed
 }
 
-// update notes where the axis stands. What is worse than before may page, also after
-// somebody acknowledged what was less.
+// update notes where the axis stands. What is worse than before, or new, pages anew,
+// also after somebody acknowledged what was less.
 func (i *Incident) update(t *trouble, now time.Time) (changed bool) {
 	if severity(t.state) < severity(i.State) {
 		t.title = i.Title // which says the worst
 	}
 	changed = i.describe(t)
-	if severity(t.state) > severity(i.State) {
-		changed = true
-		i.State, i.Due = t.state, now
-		if !i.AcknowledgedAt.IsZero() {
+	worse := severity(t.state) > severity(i.State)
+	if worse {
+		i.State = t.state
+	}
+	if worse || t.fresh {
+		changed, i.Due = true, now
+		if !i.AcknowledgedAt.IsZero() || t.fresh && len(i.Told) > 0 {
 			i.again()
 		}
 	}
