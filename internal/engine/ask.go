@@ -98,9 +98,8 @@ func (e *Engine) CheckLive(ctx context.Context, monitor int64) (*probe.Report, w
 	if err != nil {
 		return nil, watch.View{}, err
 	}
-	t := *e.targetOf(m)
-	t.Call, t.Dependencies = nil, nil
-	report := e.check(ctx, &t, e.probeOptions(m, &t))
+	t := withoutCall(e.targetOf(m))
+	report := e.check(ctx, t, e.probeOptions(m, t))
 	if err := context.Cause(ctx); err != nil {
 		return nil, watch.View{}, err
 	}

@@ -305,3 +305,35 @@ func TestStopInTheMiddle(t *testing.T) {
 		}
 	})
 }
+
+// A failed call is not made again to confirm the failure: the next slot does.
+func TestFunctionalCallIsNotMadeToConfirm(t *testing.T) {
+	calling := &target.Target{Name: "calls", Endpoint: "http://127.0.0.1:1/", Call: &target.Call{Tool: "ping", Safe: true}}
+	b := newBench(t, openStore(t, store.SQLite), func(o *Options) { o.FileTarget = func(string) *target.Target { return calling } })
+	m := watch.Monitor{Source: watch.FromFile, Revision: 1, Definition: definition("calls"), CreatedAt: b.clock.now()}
+	b.tx(func(tx *store.Tx) error { return tx.InsertMonitor(t.Context(), &m) })
+	b.server.says("calls", sayDown)
+	b.after(time.Minute)
+	for range 4 {
+		b.after(10 * time.Second)
+	}
+	if results := b.results(m.ID); len(results) > 2 || results[0].Kind != watch.Scheduled {
+		t.Errorf("%d results, the last %+v", len(results), results[0])
+	}
+	for range 3 {
+		b.after(time.Minute)
+	}
+	if st := b.state(m.ID); st.Availability.State != watch.Down {
+		t.Errorf("state: %+v", st.Availability)
+	}
+	for _, o := range []struct {
+		kind     watch.Kind
+		location string
+		want     bool
+	}{{watch.Scheduled, "a", true}, {watch.Scheduled, "b", false}, {watch.Manual, "a", true}, {watch.Confirm, "a", false}} {
+		e := &entry{Monitor: watch.Monitor{Definition: watch.Definition{Locations: []string{"a", "b"}}}}
+		if got := mayCall(&watch.Observation{Result: watch.Result{Kind: o.kind, Location: o.location}}, e); got != o.want {
+			t.Errorf("%s at %s may call: %t", o.kind, o.location, got)
+		}
+	}
+}

@@ -231,7 +231,7 @@ func (c *commit) note(it *item, d *watch.Decision) {
 	if it.sight {
 		c.seen = append(c.seen, store.Sighting{Monitor: o.Monitor, Location: o.Location, Digest: o.Digest, At: o.Started})
 	}
-	if !d.ConfirmAt.IsZero() {
+	if !d.ConfirmAt.IsZero() && !it.calls {
 		c.confirm = append(c.confirm, store.Confirmation{Monitor: o.Monitor, Location: o.Location, At: d.ConfirmAt})
 	}
 }

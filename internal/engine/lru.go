@@ -54,13 +54,6 @@ func (l *lru[K, V]) put(key K, value V, cost int) {
 	}
 }
 
-// remove forgets a value.
-func (l *lru[K, V]) remove(key K) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drop(l.known[key])
-}
-
 func (l *lru[K, V]) drop(at *list.Element) {
 	if at == nil {
 		return

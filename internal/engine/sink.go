@@ -36,6 +36,8 @@ type item struct {
 	due store.Due
 	// sight: the surface is stored as seen.
 	sight bool
+	// calls: a check of it makes a functional call, which is not made to confirm.
+	calls bool
 	// first says that the first baseline was made of it.
 	first bool
 	done  chan error // of capacity 1

@@ -91,3 +91,11 @@ func listingOf(t *target.Target) *target.Target {
 func budget(m *entry, t *target.Target) time.Duration {
 	return m.timeout() + startup(t) + 5*time.Second
 }
+
+// withoutCall is a copy of t whose check makes no functional call.
+func withoutCall(t *target.Target) *target.Target {
+	c := *t
+	c.Call = nil
+	c.Checks = slices.DeleteFunc(slices.Clone(t.Checks), func(d target.Dimension) bool { return d == target.Functional })
+	return &c
+}

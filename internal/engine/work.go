@@ -69,7 +69,7 @@ func (w *checkWorker) Work(ctx context.Context, job *river.Job[checkArgs]) error
 	if err := e.run(ctx, m, mem, o, again); err != nil {
 		return err
 	}
-	return e.settle(ctx, &item{o: o, m: m, due: due}, mem)
+	return e.settle(ctx, &item{o: o, m: m, due: due, calls: e.targetOf(m).Call != nil}, mem)
 }
 
 // settle stores what a check saw, and then remembers it.
@@ -115,6 +115,9 @@ func (e *Engine) run(ctx context.Context, m *entry, mem *memory, o *watch.Observ
 		o.Message = "the check was interrupted, and its call is not made a second time"
 		return nil
 	}
+	if t.Call != nil && !mayCall(o, m) {
+		t = withoutCall(t)
+	}
 	began := time.Now()
 	within, cancel := context.WithTimeoutCause(ctx, budget(m, t)+confirmPatience, errBudget)
 	defer cancel()
@@ -126,4 +129,11 @@ func (e *Engine) run(ctx context.Context, m *entry, mem *memory, o *watch.Observ
 		return nil
 	}
 	return err
+}
+
+// mayCall reports whether a check makes the functional call: none that confirms
+// another does, and one location of several.
+func mayCall(o *watch.Observation, m *entry) bool {
+	locations := m.Definition.Locations
+	return o.Kind != watch.Confirm && (len(locations) == 0 || o.Location == locations[0])
 }
