@@ -15,7 +15,7 @@ BUILDFLAGS := -trimpath -buildvcs=false
 TOOLS := $(CURDIR)/.tools/bin
 PEERS := gosdk gosdk-old mark3
 NPM_DIRS := test/peers test/peers/ts2 test/peers/old test/authserver test/conformance test/conformance/v0.1
-MODULES := . tools $(PEERS:%=test/peers/%)
+MODULES := . tools test/deploy $(PEERS:%=test/peers/%)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 ONCE := scripts/once.sh
 FIND_GO := find . \( -name node_modules -o -name .tools -o -name .git \) -prune -o -name '*.go' -print
@@ -29,8 +29,8 @@ build: ## Build ./bin/mcpvigil
 	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o bin/mcpvigil ./cmd/mcpvigil
 
 .PHONY: run
-run: build ## Check the bundled demo servers, over stdio and over HTTP
-	./bin/mcpvigil demo
+run: build ## Start the monitor with the bundled demo servers in it, on http://localhost:8087
+	@exec ./bin/mcpvigil serve --demo
 
 .PHONY: lint
 lint: tools ## Check format, style, layers, all platforms and go.mod files
@@ -55,6 +55,7 @@ format: tools ## Format all Go files
 .PHONY: test
 test: test-deps ## Install what the tests need, run them all, then each fuzz target for 10 seconds
 	CGO_ENABLED=1 $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+	cd test/deploy && $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -timeout 20m ./...
 	GO='$(GO)' scripts/fuzz.sh 10
 
 .PHONY: conformance

@@ -13,8 +13,14 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
+// rotateKeyOptions are the flags of rotate-key.
+type rotateKeyOptions struct {
+	databaseOptions
+	fresh bool
+}
+
 func (a *app) newRotateKeyCommand() *cobra.Command {
-	var o databaseOptions
+	var o rotateKeyOptions
 	cmd := &cobra.Command{
 		Use:   "rotate-key [flags]",
 		Short: "Seal stored secrets with a new key",
@@ -22,11 +28,22 @@ func (a *app) newRotateKeyCommand() *cobra.Command {
 sealed with it: values of headers, settings of channels. Every mcpvigil serve on the
 database has to be stopped first. The file of the key is replaced; of a key in the
 variable ` + keyVariable + ` the new value is printed before it is used.
+
+With --new it prints a key for a monitor that is still to be set up, and does nothing
+else.
 ` + dataStatus,
 		Args: noArguments,
 	}
 	o.add(cmd.Flags())
-	cmd.RunE = a.runE(func(ctx context.Context, g *given, _ []string) (int, error) { return 0, a.runRotateKey(ctx, g, &o) })
+	grouped(cmd.Flags(), groupOther, func() {
+		cmd.Flags().BoolVar(&o.fresh, "new", false, "only print a new key")
+	})
+	cmd.RunE = a.runE(func(ctx context.Context, g *given, _ []string) (int, error) {
+		if o.fresh {
+			return 0, a.keep(&opened{}, seal.Generate())
+		}
+		return 0, a.runRotateKey(ctx, g, &o.databaseOptions)
+	})
 	return cmd
 }
 

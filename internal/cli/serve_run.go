@@ -218,9 +218,11 @@ func (m *monitor) welcome(ctx context.Context) error {
 		{"MCP", base + "/mcp"},
 		{"Health", base + "/health"},
 		{"Metrics", base + "/metrics"},
-		{"Data", m.where()},
 	}
-	if m.db.keyPath != "" {
+	if !m.o.demo {
+		rows = append(rows, [2]string{"Data", m.where()})
+	}
+	if m.db.keyPath != "" && !m.o.demo {
 		kept := m.db.keyPath
 		if m.db.keyMade {
 			kept += " (new: keep a copy apart from the data; without it, stored secrets are lost)"
@@ -233,6 +235,9 @@ func (m *monitor) welcome(ctx context.Context) error {
 	if needed {
 		fmt.Fprintf(w, "\nThere is no account yet. Make the first one, an administrator, with this token:\n\n")
 		fmt.Fprintf(w, "  curl -X POST %s%s/setup -H 'Content-Type: application/json' \\\n    -d '{\"token\": \"%s\", \"name\": \"NAME\", \"password\": \"PASSWORD\"}'\n", base, api.Prefix, token)
+	}
+	if terminal(w) {
+		fmt.Fprintf(w, "\nCtrl-C ends it.\n")
 	}
 	fmt.Fprintln(w)
 	return w.err

@@ -327,7 +327,7 @@ func (b *builder) escalations(list []*escalationConfig, channels []string) {
 		if len(e.On) == 0 {
 			e.On = nil
 		}
-		known := true
+		known := len(c.Steps) > 0
 		for j, s := range c.Steps {
 			if s == nil {
 				known = false
@@ -427,7 +427,8 @@ func (b *builder) windowShape(c *windowConfig, path string) bool {
 	case hasSingle:
 		need = single
 	}
-	ok := true
+	// What was written wrongly has a mistake of its own.
+	ok := c.Kind != "" && (c.From != "" || !c.has("from")) && (c.For != 0 || !c.has("for")) && (c.Days != nil || !c.has("days"))
 	for _, key := range need {
 		if !c.has(key) {
 			ok = false
