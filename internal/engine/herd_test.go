@@ -68,3 +68,38 @@ func TestNewMonitorsAreSpread(t *testing.T) {
 		}
 	})
 }
+
+// Two engines on one database share the work, and no check runs twice.
+func TestTwoEngines(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, store.Postgres)
+	b := newBench(t, s)
+	first := b.Engine
+	b.run(b.o)
+	ids := b.addMany(40)
+	r := newReceiver(t, 0)
+	b.tells(map[string]*receiver{"hook": r}, watch.Step{Channels: []string{"hook"}})
+	b.server.says("m0", sayDown)
+	for range 3 {
+		b.clock.add(time.Minute)
+		var both sync.WaitGroup
+		for _, e := range []*Engine{first, b.Engine} {
+			both.Go(func() {
+				if err := e.Tick(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		b.tick()
+	}
+	for i, id := range ids {
+		results := b.results(id)
+		if n := b.server.count("m" + itoa(int64(i))); n != len(results) || n != 3 {
+			t.Errorf("monitor %d: %d checks, %d results", i, n, len(results))
+		}
+	}
+	if n := len(r.got()); n != 1 {
+		t.Errorf("%d messages", n)
+	}
+}
