@@ -33,9 +33,10 @@ func TestFuzzFromDocument(t *testing.T) {
 	t.Logf("FUZZ_SEED=%d", seed)
 	w := newWorld(t, open(t, "")).populate()
 	id := w.monitor("seen", map[string]any{"external_id": "known"})
+	w.request("POST", "/channels", w.credentials["key admin"], map[string]any{"name": "pager", "type": "webhook", "settings": map[string]any{"url": "https://hooks.example.com/x", "secret": signing}}, http.StatusCreated, nil)
 	w.observe(id, tools(map[string]string{"find": "Finds things."}))
 	w.observe(id, tools(map[string]string{"find": hostile}))
-	f := &fuzzer{w: w, r: rand.New(rand.NewPCG(seed, 1)), d: w.document(), good: map[string]int{}}
+	f := &fuzzer{w: w, r: rand.New(rand.NewPCG(seed, 1)), d: w.document(), good: map[string]int{}, ids: map[string][]string{"monitors": {"1"}, "incidents": {"1"}}}
 	type place struct{ address, method string }
 	var places []place
 	for address, methods := range f.d.Paths {
@@ -75,19 +76,30 @@ type fuzzer struct {
 	d    *served
 	good map[string]int
 	n    int
+	odd  float64             // how often a text is any text; 0: all of it makes sense
+	ids  map[string][]string // that were made, by the first part of the address
 }
 
 func (f *fuzzer) chance(p float64) bool { return f.r.Float64() < p }
+
+// meant is the first of list where all has to make sense, and else any.
+func (f *fuzzer) meant(list ...string) string {
+	if f.odd == 0 {
+		return list[0]
+	}
+	return pick(f, list...)
+}
 
 func pick[T any](f *fuzzer, list ...T) T { return list[f.r.IntN(len(list))] }
 
 func (f *fuzzer) try(t *testing.T, address, method string, op *operation) {
 	t.Helper()
+	f.odd = pick(f, 0, 0.01, 0.3)
 	target, query := address, url.Values{}
 	for _, p := range op.Parameters {
 		switch p.In {
 		case "path":
-			target = strings.Replace(target, "{"+p.Name+"}", url.PathEscape(f.pathValue(p)), 1)
+			target = strings.Replace(target, "{"+p.Name+"}", url.PathEscape(f.pathValue(p, address, method)), 1)
 		case "query":
 			if f.chance(0.3) {
 				query.Set(p.Name, f.text(f.value(p.Schema, p.Name, 0)))
@@ -119,6 +131,11 @@ func (f *fuzzer) try(t *testing.T, address, method string, op *operation) {
 	})
 	if a.status < 300 {
 		f.good[op.OperationID]++
+		var made struct{ ID int64 }
+		if a.status == http.StatusCreated && json.Unmarshal(a.body, &made) == nil && made.ID > 0 {
+			kind := strings.Replace(strings.Split(address, "/")[1], "external-ids", "monitors", 1)
+			f.ids[kind] = append(f.ids[kind], strconv.FormatInt(made.ID, 10))
+		}
 	}
 	switch err := f.d.fits(address, method, op, a); {
 	case a.status >= 500:
@@ -130,14 +147,22 @@ func (f *fuzzer) try(t *testing.T, address, method string, op *operation) {
 	}
 }
 
-func (f *fuzzer) pathValue(p parameter) string {
-	if p.Name == "id" && f.chance(0.7) {
-		return pick(f, "1", "1", "2", "3", strconv.Itoa(f.r.IntN(20)))
+func (f *fuzzer) pathValue(p parameter, address, method string) string {
+	known := f.ids[strings.Split(address, "/")[1]]
+	if p.Name == "id" && len(known) > 0 && f.chance(0.8) && (method != "delete" || f.chance(0.1)) {
+		return pick(f, known...)
+	}
+	if p.Name == "name" && f.chance(0.5) {
+		return fmt.Sprintf("n%d", f.r.IntN(5))
 	}
 	if p.Name == "external_id" && f.chance(0.6) {
 		return pick(f, "known", "other", "third")
 	}
-	if v := f.text(f.value(p.Schema, p.Name, 0)); v != "" && v != "." && v != ".." {
+	v := f.text(f.value(p.Schema, p.Name, 0))
+	if strings.HasPrefix(address, "/channels/") && v == "1" {
+		return "2" // policies need the first one
+	}
+	if v != "" && v != "." && v != ".." {
 		return v
 	}
 	return "x"
@@ -162,7 +187,7 @@ func (f *fuzzer) body(op *operation) []byte {
 			m["password"] = "not the password" // or the test's own account is gone
 		}
 	}
-	if f.chance(0.4) {
+	if f.odd > 0 && f.chance(0.5) {
 		v = f.spoil(v)
 	}
 	out, err := json.Marshal(v)
@@ -234,7 +259,18 @@ func (f *fuzzer) object(s map[string]any, depth int) map[string]any {
 			out[name] = f.value(property, name, depth+1)
 		}
 	}
-	if more, ok := s["additionalProperties"].(map[string]any); ok && f.chance(0.3) {
+	if properties["start"] != nil && f.chance(0.5) { // a single window
+		for _, name := range []string{"days", "from", "for", "zone", "monitors"} {
+			delete(out, name)
+		}
+		out["start"], out["end"] = "2026-01-02T03:04:05Z", "2026-01-02T05:04:05Z"
+	}
+	if f.odd == 0 { // what refers to something else
+		for _, name := range []string{"headers", "dependencies", "revision", "drift_effects"} {
+			delete(out, name)
+		}
+	}
+	if more, ok := s["additionalProperties"].(map[string]any); ok && f.odd > 0 && f.chance(0.3) {
 		out[pick(f, "url", "tool-text", "to", "é")] = f.value(more, "", depth+1)
 	}
 	return out
@@ -260,7 +296,7 @@ func (f *fuzzer) string(s map[string]any, name string) string {
 	if s["format"] == "date-time" {
 		return pick(f, "2026-01-02T03:04:05Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2026-06-01T00:00:00+14:00", "2030-01-01T00:00:00Z")
 	}
-	if f.chance(0.85) {
+	if !f.chance(f.odd) {
 		f.n++
 		switch name {
 		case "name":
@@ -268,25 +304,31 @@ func (f *fuzzer) string(s map[string]any, name string) string {
 		case "url":
 			return fmt.Sprintf("https://h%d.example.com/mcp", f.n)
 		case "transport":
-			return pick(f, "streamable-http", "sse", "stdio")
+			return f.meant("streamable-http", "sse", "stdio")
 		case "auth_mode":
-			return pick(f, "none", "none", "header", "oauth", "login")
+			return f.meant("none", "header", "oauth", "login")
 		case "drift_policy":
-			return pick(f, "alert", "record", "seed")
-		case "interval", "timeout", "delay", "for":
-			return pick(f, "10s", "1m", "2m", "15s", "0s", "-1s", "2562047h", "1ns")
+			return f.meant("alert", "record", "seed")
+		case "interval", "delay", "for":
+			return f.meant("1m", "10s", "2m", "0s", "-1s", "2562047h", "1ns")
+		case "timeout":
+			return f.meant("5s", "20s", "0s", "1000h")
 		case "locations":
 			return "local"
+		case "channels":
+			return "pager"
+		case "monitors":
+			return "seen"
 		case "escalation":
 			return "default"
 		case "kind":
-			return pick(f, "maintenance", "expected-change")
+			return f.meant("maintenance", "expected-change")
 		case "days":
 			return pick(f, "mon", "sun")
 		case "from":
-			return pick(f, "09:30", "24:00", "9")
+			return f.meant("09:30", "24:00", "9")
 		case "zone":
-			return pick(f, "Europe/Berlin", "UTC", "Nowhere/Land")
+			return f.meant("Europe/Berlin", "UTC", "Nowhere/Land")
 		case "digest":
 			return "sha256:" + strings.Repeat("0a", 32)
 		case "type":
