@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -18,6 +19,10 @@ const (
 	sendBudget     = 20 * time.Second
 	recordPatience = 10 * time.Second
 	maxDetail      = 1024
+	// orderPause is when it is looked again whether a channel was told what came before.
+	orderPause = 3 * time.Second
+	// orderMost is longer than all tries of a delivery take.
+	orderMost = 6 * time.Hour
 )
 
 // deliverTries is how often a delivery is tried: for some four hours. jobTries is how
@@ -55,15 +60,19 @@ func (w *deliverWorker) NextRetry(job *river.Job[deliverArgs]) time.Time {
 // Work makes one attempt to deliver a notification.
 func (w *deliverWorker) Work(ctx context.Context, job *river.Job[deliverArgs]) error {
 	e := w.engine
-	n, c, name, err := e.letter(ctx, job.Args.Notification)
+	l, err := e.letter(ctx, job.Args.Notification)
 	if err != nil {
 		return err
 	}
-	if n == nil || n.Status != watch.Pending {
+	n := l.notification
+	switch {
+	case n == nil || n.Status != watch.Pending:
 		return nil
+	case l.waits:
+		return river.JobSnooze(orderPause)
 	}
 	began := time.Now()
-	detail, sent := e.send(ctx, c, alert.Of(n, name, e.o.PublicURL))
+	detail, sent := e.send(ctx, l.channel, alert.Of(n, l.monitor, e.o.PublicURL))
 	if ctx.Err() != nil && sent != nil {
 		return context.Cause(ctx) // the engine stops; it was no fault of the receiver
 	}
@@ -101,18 +110,33 @@ func outcome(sent error, attempt int) (status string, again time.Duration) {
 	return watch.Pending, retryAfter(attempt)
 }
 
-// letter is a notification, its channel, nil when that is gone, and the name of its
-// monitor. It is nil when it is gone itself.
-func (e *Engine) letter(ctx context.Context, id int64) (n *watch.Notification, c *watch.Channel, monitor string, err error) {
+// letter is what is to be delivered.
+type letter struct {
+	notification *watch.Notification // nil when it is gone
+	channel      *watch.Channel      // nil when it is gone
+	monitor      string              // its name
+	// waits: the channel has not been told yet what happened to the incident before.
+	waits bool
+}
+
+// letter reads a notification with what it takes to deliver it.
+func (e *Engine) letter(ctx context.Context, id int64) (l letter, err error) {
 	err = e.o.Store.View(ctx, func(tx *store.Tx) error {
-		if n, err = tx.Notification(ctx, id); err != nil {
+		n, err := tx.Notification(ctx, id)
+		if err != nil {
 			return unlessGone(err)
 		}
-		if c, err = tx.ChannelByName(ctx, n.Channel); err != nil {
-			if err = unlessGone(err); err != nil {
-				return err
-			}
+		l.notification = n
+		if l.channel, err = tx.ChannelByName(ctx, n.Channel); unlessGone(err) != nil {
+			return err
 		}
+		before, _, err := tx.Notifications(ctx, store.NotificationFilter{Incident: n.Incident, Channel: n.Channel, Status: watch.Pending})
+		if err != nil {
+			return err
+		}
+		l.waits = slices.ContainsFunc(before, func(other watch.Notification) bool {
+			return other.ID < n.ID && e.now().Sub(other.At) < orderMost
+		})
 		if n.Monitor == 0 {
 			return nil
 		}
@@ -120,10 +144,10 @@ func (e *Engine) letter(ctx context.Context, id int64) (n *watch.Notification, c
 		if err != nil {
 			return unlessGone(err)
 		}
-		monitor = m.Definition.Name
+		l.monitor = m.Definition.Name
 		return nil
 	})
-	return n, c, monitor, err
+	return l, err
 }
 
 func unlessGone(err error) error {

@@ -204,3 +204,25 @@ func TestBlindLocationTellsOnce(t *testing.T) {
 		}
 	})
 }
+
+// The end of an incident is not told before its beginning, which would open it again.
+func TestNotificationsKeepTheirOrder(t *testing.T) {
+	b := newBench(t, openStore(t, store.SQLite))
+	r := newReceiver(t, 1)
+	b.tells(map[string]*receiver{"hook": r}, watch.Step{Channels: []string{"hook"}})
+	b.add("search")
+	b.server.says("search", sayDown)
+	for range 2 {
+		b.after(time.Minute)
+	}
+	b.server.says("search", func() *probe.Report { return healthy("search") })
+	b.after(time.Minute) // while the first message waits for its second try
+	b.eventually("both are sent", func() bool {
+		n := b.notifications()
+		return len(n) == 2 && n[0].Status == watch.Sent && n[1].Status == watch.Sent
+	})
+	n, keys := b.notifications(), r.got() // the latest first
+	if want := []string{n[1].Key, n[1].Key, n[0].Key}; !cmp.Equal(want, keys) {
+		t.Errorf("keys %q, want %q", keys, want)
+	}
+}
