@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +28,12 @@ func TestMain(m *testing.M) {
 }
 
 func params() testscript.Params {
+	p := baseParams()
+	maps.Copy(p.Cmds, monitorCommands())
+	return p
+}
+
+func baseParams() testscript.Params {
 	return testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -1,0 +1,8 @@
+package cli
+
+import (
+	"os"
+	"syscall"
+)
+
+func sighup() os.Signal { return syscall.SIGHUP }
