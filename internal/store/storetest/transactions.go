@@ -54,34 +54,8 @@ func transactionTests() []test {
 			nothing(t, s, "gone")
 			Insert(t, s, 1, nil)
 		}},
-		{"a view cannot write", func(t *testing.T, s *store.Store) {
-			err := s.View(t.Context(), func(tx *store.Tx) error {
-				m := NewMonitor("gone")
-				return tx.InsertMonitor(t.Context(), &m)
-			})
-			if err == nil {
-				t.Fatal("it was written")
-			}
-			nothing(t, s, "gone")
-		}},
-		{"a view sees one state, and writes go on beside it", func(t *testing.T, s *store.Store) {
-			Insert(t, s, 1, nil)
-			view(t, s, func(tx *store.Tx) error {
-				before, err := tx.AllMonitors(t.Context())
-				if err != nil {
-					return err
-				}
-				in(t, s, func(tx *store.Tx) error {
-					m := NewMonitor("later")
-					return tx.InsertMonitor(t.Context(), &m)
-				})
-				after, err := tx.AllMonitors(t.Context())
-				if len(before) != 1 || len(after) != 1 {
-					t.Errorf("%d monitors, then %d", len(before), len(after))
-				}
-				return err
-			})
-		}},
+		{"a view cannot write", readOnlyView},
+		{"a view sees one state, and writes go on beside it", steadyView},
 	}
 }
 
@@ -92,5 +66,35 @@ func nothing(t *testing.T, s *store.Store, name string) {
 			t.Errorf("%s: got error %v, want %v", name, err, store.ErrNotFound)
 		}
 		return nil
+	})
+}
+
+func readOnlyView(t *testing.T, s *store.Store) {
+	err := s.View(t.Context(), func(tx *store.Tx) error {
+		m := NewMonitor("gone")
+		return tx.InsertMonitor(t.Context(), &m)
+	})
+	if err == nil {
+		t.Fatal("it was written")
+	}
+	nothing(t, s, "gone")
+}
+
+func steadyView(t *testing.T, s *store.Store) {
+	Insert(t, s, 1, nil)
+	view(t, s, func(tx *store.Tx) error {
+		before, err := tx.AllMonitors(t.Context())
+		if err != nil {
+			return err
+		}
+		in(t, s, func(tx *store.Tx) error {
+			m := NewMonitor("later")
+			return tx.InsertMonitor(t.Context(), &m)
+		})
+		after, err := tx.AllMonitors(t.Context())
+		if len(before) != 1 || len(after) != 1 {
+			t.Errorf("%d monitors, then %d", len(before), len(after))
+		}
+		return err
 	})
 }
