@@ -64,7 +64,7 @@ func (a *app) runExport(ctx context.Context, g *given, o *exportOptions) error {
 	}
 	data, err := config.Export(e)
 	if err != nil {
-		return err
+		return hinted(err, "what stands in a configuration file already is not exported")
 	}
 	return a.writeImport(&o.importOptions, data)
 }

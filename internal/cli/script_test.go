@@ -190,9 +190,17 @@ func deadPort(ts *testscript.TestScript, _ bool, args []string) {
 // TestDocumentation runs every command of the manuals in a directory with the files
 // that they show. A comment such as "# exit 3" gives the code to expect.
 func TestDocumentation(t *testing.T) {
-	for name, fewest := range map[string]int{"cli.md": 20, "surface.md": 10} {
+	for name, fewest := range map[string]int{"cli.md": 20, "surface.md": 10, "serve.md": 5} {
 		t.Run(name, func(t *testing.T) { runManual(t, name, fewest) })
 	}
+}
+
+// startAndEnd starts a monitor on a free port, waits until it watches, and ends it.
+func startAndEnd(command string, n int) string {
+	name := "serve" + strconv.Itoa(n)
+	command = strings.ReplaceAll(command, "--listen 127.0.0.1:8087", "") + " --listen 127.0.0.1:0"
+	return "exec sh -c 'echo $$ >pid; exec " + command + " >" + name + ".out 2>" + name + ".err' &" + name + "&\n" +
+		"until " + name + ".err '\"watching\"'\nexec sh -c 'kill -INT $(cat pid)'\nwait " + name + "\nexits 0 true\n"
 }
 
 func runManual(t *testing.T, name string, fewest int) {
@@ -218,6 +226,10 @@ func runManual(t *testing.T, name string, fewest int) {
 			code := "0"
 			if _, exit, ok := strings.Cut(comment, "exit "); ok {
 				code = exit[:1]
+			}
+			if strings.HasPrefix(command, "mcpvigil serve") {
+				script.WriteString(startAndEnd(command, script.Len()))
+				continue
 			}
 			script.WriteString("exits " + code + " " + strings.ReplaceAll(command, "http://127.0.0.1:8808/mcp", "$DEMO") + "\n")
 		}

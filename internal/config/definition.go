@@ -361,7 +361,7 @@ type (
 // ChannelTypes are the types that a channel may have. Package alert, which stands
 // above this one, sends to them.
 func ChannelTypes() []string {
-	return []string{"webhook", "email", "slack", "teams", "discord", "pagerduty", "opsgenie", "alertmanager", "ntfy", "other"}
+	return []string{"webhook", "email", "slack", "teams", "discord", "pagerduty", "opsgenie", "alertmanager", "ntfy", "shoutrrr"}
 }
 
 func (channelType) choices() []string { return ChannelTypes() }
