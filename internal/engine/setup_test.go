@@ -203,7 +203,7 @@ func (b *bench) run(o Options) {
 			if err != nil {
 				b.t.Errorf("run: %v", err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			b.t.Error("the engine does not stop")
 		}
 	})
@@ -260,7 +260,7 @@ func (b *bench) view(f func(tx *store.Tx) error) {
 // tick has everything done that is due, and that follows from it at this time.
 func (b *bench) tick() {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
 	defer cancel()
 	for range 2 { // the checks, then the incidents of what they saw
 		if err := b.Tick(ctx); err != nil {
@@ -337,7 +337,7 @@ func (b *bench) notifications() []watch.Notification {
 // eventually waits until what is asked for holds.
 func (b *bench) eventually(what string, holds func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("not in time: %s", what)
 		}
