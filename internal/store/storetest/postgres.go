@@ -77,8 +77,10 @@ func admin(port int, statement string) error {
 }
 
 // script makes a cluster in $1 with the programs in $2 and serves it on port $3, until
-// its standard input ends, which the test binary holds open.
+// its standard input ends, which the test binary holds open. A signal to the whole group
+// of processes does not keep it from cleaning up.
 const script = `
+trap '' INT TERM HUP
 "$2/initdb" -D "$1/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$1/log" 2>&1 || exit 1
 "$2/postgres" -D "$1/data" -k "$1" -p "$3" -c listen_addresses=127.0.0.1 -c max_connections=300 \
   -c fsync=off -c full_page_writes=off -c synchronous_commit=off >>"$1/log" 2>&1 &
