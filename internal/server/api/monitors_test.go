@@ -63,6 +63,13 @@ func TestMonitorLifecycle(t *testing.T) {
 			t.Errorf("a blank value changed what is stored (-want +got):\n%s", diff)
 		}
 		w.problem("PATCH", address, key, map[string]any{"headers": []map[string]string{{"name": "X-Other"}}}, http.StatusUnprocessableEntity, "invalid")
+		// Nor is a secret sent to another host than the one that it was given for.
+		elsewhere := map[string]any{"url": "https://evil.example.com/mcp"}
+		p = w.problem("PATCH", address, key, elsewhere, http.StatusUnprocessableEntity, "invalid")
+		if !slices.Contains(locations(p), "body.headers[0].value") {
+			t.Errorf("another host: %+v", p.Errors)
+		}
+		w.request("PATCH", address, key, map[string]any{"url": "https://search.example.com/v2/mcp"}, http.StatusOK, &m)
 		before := m.Revision
 		w.request("PATCH", address, key, map[string]any{"tags": []string{"prod", "search"}, "revision": before}, http.StatusOK, &m)
 		w.problem("PATCH", address, key, map[string]any{"tags": []string{}, "revision": before}, http.StatusConflict, "conflict")
@@ -83,7 +90,7 @@ func TestMonitorLifecycle(t *testing.T) {
 		w.problem("POST", address+"/run", key, nil, http.StatusConflict, "paused")
 		w.request("POST", address+"/resume", key, nil, http.StatusOK, &m)
 		w.request("DELETE", address, key, nil, http.StatusNoContent, nil)
-		want := []string{"monitor_created", "monitor_edited", "monitor_edited", "monitor_paused", "monitor_resumed", "monitor_deleted"}
+		want := []string{"monitor_created", "monitor_edited", "monitor_edited", "monitor_edited", "monitor_paused", "monitor_resumed", "monitor_deleted"}
 		if diff := cmp.Diff(want, w.eventNames(m.ID)); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}

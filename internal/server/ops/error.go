@@ -107,7 +107,6 @@ func told(what string, err error) error {
 // Personal turns errors of package people into an *Error, as far as they are the affair
 // of who asked.
 func Personal(err error) error {
-
 	var (
 		rate  *people.RateError
 		input *people.InputError

@@ -2,12 +2,14 @@ package ops
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
+	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -240,9 +242,10 @@ func set[T any](place, value *T) {
 }
 
 // secrets are the values of headers after a change: those that are given, and of those
-// that are blank the ones that were stored before. changed says whether any is new,
-// another, or gone.
-func secrets(f *Fields, d *watch.Definition, stored map[string]string) (values map[string]string, changed bool, problems []watch.Problem) {
+// that are blank the ones that were stored before, unless the endpoint is on another
+// host: who can change the endpoint must not have them sent there. changed says whether
+// any is new, another, or gone.
+func secrets(f *Fields, d *watch.Definition, stored map[string]string, moved bool) (values map[string]string, changed bool, problems []watch.Problem) {
 	if d.AuthMode != watch.AuthHeader {
 		return nil, len(stored) > 0, nil
 	}
@@ -250,22 +253,35 @@ func secrets(f *Fields, d *watch.Definition, stored map[string]string) (values m
 	for name, value := range stored {
 		before[strings.ToLower(name)] = value
 	}
+	hint := "a header that is not stored yet needs a value"
+	if moved {
+		hint = "the endpoint is on another host now: give the values again"
+	}
 	values = make(map[string]string, len(f.Headers))
 	for i, h := range f.Headers {
-		value, place := h.Value, indexed("headers", i)
+		value, place := h.Value, indexed("headers", i)+".value"
+		if value == "" && !moved {
+			value = before[strings.ToLower(h.Name)]
+		}
 		if value == "" {
-			if value = before[strings.ToLower(h.Name)]; value == "" {
-				problems = append(problems, watch.Problem{Field: place + ".value", Text: "is missing", Hint: "a header that is not stored yet needs a value"})
-				continue
-			}
+			problems = append(problems, watch.Problem{Field: place, Text: "is missing", Hint: hint})
+			continue
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r > 0xff }) {
-			problems = append(problems, watch.Problem{Field: place + ".value", Text: "has characters that a header cannot have"})
+			problems = append(problems, watch.Problem{Field: place, Text: "has characters that a header cannot have"})
 		}
-		if value != before[strings.ToLower(h.Name)] {
-			changed = true
-		}
+		changed = changed || value != before[strings.ToLower(h.Name)]
 		values[h.Name] = value
 	}
 	return values, changed || len(values) != len(stored), problems
+}
+
+// otherHost reports whether an endpoint has another origin than the one before.
+func otherHost(before, after string) bool {
+	b, err := url.Parse(before)
+	if err != nil {
+		return true
+	}
+	a, err := url.Parse(after)
+	return err != nil || !weburl.SameOrigin(a, b)
 }

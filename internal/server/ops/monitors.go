@@ -32,7 +32,7 @@ func (o *Ops) CreateMonitor(ctx context.Context, actor people.Actor, in MonitorI
 
 func (o *Ops) insert(ctx context.Context, t *store.Tx, actor people.Actor, in *MonitorInput) (*watch.Monitor, error) {
 	d := in.definition()
-	values, _, problems := secrets(&in.Fields, &d, nil)
+	values, _, problems := secrets(&in.Fields, &d, nil, false)
 	problems = append(problems, d.Validate(watch.FromAPI)...)
 	problems = append(problems, checkExternalID(in.ExternalID)...)
 	more, err := o.references(ctx, t, &d)
@@ -213,7 +213,7 @@ func (o *Ops) prepare(ctx context.Context, t *store.Tx, m *watch.Monitor, next f
 	}
 	c.after = fields.definition()
 	var problems []watch.Problem
-	c.values, c.headersChanged, problems = secrets(&fields, &c.after, stored)
+	c.values, c.headersChanged, problems = secrets(&fields, &c.after, stored, otherHost(m.Definition.URL, c.after.URL))
 	problems = append(problems, c.after.Validate(watch.FromAPI)...)
 	more, err := o.references(ctx, t, &c.after)
 	if err != nil {
