@@ -32,8 +32,3 @@ func tryExclusive(path string) (release func(), ok bool) {
 		_ = os.Remove(beside)
 	}, true
 }
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}

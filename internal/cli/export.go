@@ -54,6 +54,9 @@ func (a *app) runExport(ctx context.Context, g *given, o *exportOptions) error {
 		return err
 	}
 	defer s.Close()
+	if err := fits(ctx, s, key); err != nil {
+		return err
+	}
 	var e config.Exported
 	err = s.View(ctx, func(t *store.Tx) (err error) {
 		e, err = ops.Exported(ctx, t)

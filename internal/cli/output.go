@@ -118,3 +118,8 @@ func writeThrough(path string, data []byte) error {
 	}
 	return err
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -29,18 +29,19 @@ sealed with it: values of headers, settings of channels. Every mcpvigil serve on
 database has to be stopped first. The file of the key is replaced; of a key in the
 variable ` + keyVariable + ` the new value is printed before it is used.
 
-With --new it prints a key for a monitor that is still to be set up, and does nothing
-else.
+With --new it makes a key for a monitor that is still to be set up, and does nothing
+else: it prints what the variable is to hold or, with --encryption-key-file, writes that
+file.
 ` + dataStatus,
 		Args: noArguments,
 	}
 	o.add(cmd.Flags())
 	grouped(cmd.Flags(), groupOther, func() {
-		cmd.Flags().BoolVar(&o.fresh, "new", false, "only print a new key")
+		cmd.Flags().BoolVar(&o.fresh, "new", false, "only make a new key")
 	})
 	cmd.RunE = a.runE(func(ctx context.Context, g *given, _ []string) (int, error) {
 		if o.fresh {
-			return 0, a.keep(&opened{}, seal.Generate())
+			return 0, a.newKey(&o.databaseOptions)
 		}
 		return 0, a.runRotateKey(ctx, g, &o.databaseOptions)
 	})
@@ -85,6 +86,14 @@ func (a *app) runRotateKey(ctx context.Context, g *given, o *databaseOptions) er
 	}
 	a.warn("everything is sealed with the new key; keep a copy of %s apart from the data", plain.Line(where, maxShown))
 	return nil
+}
+
+// newKey makes a key that replaces none.
+func (a *app) newKey(o *databaseOptions) error {
+	if o.keyFile != "" && exists(o.keyFile) {
+		return hinted(fmt.Errorf("the file exists: %s", plain.Line(o.keyFile, maxShown)), "choose another name; what an existing key has sealed would be lost without it")
+	}
+	return a.keep(&opened{keyPath: o.keyFile}, seal.Generate())
 }
 
 func (a *app) keep(db *opened, next *seal.Keyset) error {
