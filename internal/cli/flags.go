@@ -107,7 +107,7 @@ func (g *given) fill(prefixes []string, lookup func(string) (string, bool)) erro
 func (g *given) set(f *pflag.Flag, variable, value string) error {
 	values := []string{value}
 	switch f.Value.Type() {
-	case typeList, typeEffect, typeFinding:
+	case typeList, typeEffect, typeFinding, typeNetwork:
 		values = splitList(value, func(string) bool { return true })
 	case typeMask, typeIdentity, typeAlso: // which may hold commas
 		values = strings.Split(strings.TrimSpace(value), "\n")
@@ -206,6 +206,8 @@ const (
 	typeIdentity    = "identity"
 	typeFinding     = "id"
 	typeAlso        = "FORMAT=FILE"
+	typeNetwork     = "network"
+	typePeriod      = "time"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.

@@ -169,7 +169,7 @@ func isLocation(s string) error {
 // prefixes is a repeatable flag for addresses and networks.
 type prefixes struct{ list *[]netip.Prefix }
 
-func (p prefixes) Type() string { return typeList }
+func (p prefixes) Type() string { return typeNetwork }
 func (p prefixes) String() string {
 	if p.list == nil {
 		return ""
@@ -198,7 +198,7 @@ type period struct{ d *time.Duration }
 
 const longestPeriod = 100 * 366 * 24 * time.Hour
 
-func (p period) Type() string { return "time" }
+func (p period) Type() string { return typePeriod }
 func (p period) String() string {
 	switch {
 	case p.d == nil || *p.d == 0:

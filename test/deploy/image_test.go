@@ -23,10 +23,16 @@ import (
 
 const nobody = 65532
 
+// copied is a file or folder of the stage build that the image gets.
+type copied struct {
+	from, to string
+	owner    string // UID:GID; empty: root
+}
+
 // dockerfile is what of a Dockerfile makes the image.
 type dockerfile struct {
-	runs            []string    // of the stage build
-	copies          [][2]string // from build to the image
+	runs            []string // of the stage build
+	copies          []copied // from build to the image
 	user            string
 	entrypoint, cmd []string
 }
@@ -59,9 +65,16 @@ func readDockerfile(t *testing.T) dockerfile {
 		case "RUN":
 			d.runs = append(d.runs, m[2])
 		case "COPY":
-			words := slices.DeleteFunc(strings.Fields(m[2]), func(w string) bool { return strings.HasPrefix(w, "--chown") })
+			words, owner := strings.Fields(m[2]), ""
+			words = slices.DeleteFunc(words, func(w string) bool {
+				to, ok := strings.CutPrefix(w, "--chown=")
+				if ok {
+					owner = to
+				}
+				return ok
+			})
 			if words[0] == "--from=build" {
-				d.copies = append(d.copies, [2]string{words[1], words[2]})
+				d.copies = append(d.copies, copied{words[1], words[2], owner})
 			}
 		case "USER":
 			d.user = m[2]
@@ -96,12 +109,12 @@ func build(t *testing.T, d dockerfile) string {
 		}
 	}
 	for _, c := range d.copies {
-		from := c[0]
+		from := c.from
 		if strings.HasPrefix(from, "/out/") {
 			from = stage + from
 		}
 		// A trailing slash copies what is in the folder.
-		to := filepath.Join(root, c[1])
+		to := filepath.Join(root, c.to)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -110,6 +123,12 @@ func build(t *testing.T, d dockerfile) string {
 		}
 		if out, err := exec.CommandContext(t.Context(), "cp", "-a", "-L", from, to).CombinedOutput(); err != nil {
 			t.Fatalf("copy %v: %v\n%s", c, err, out)
+		}
+		if c.owner == "" || os.Getuid() != 0 {
+			continue // this user is the one of the image in its namespace
+		}
+		if out, err := exec.CommandContext(t.Context(), "chown", "-R", c.owner, to).CombinedOutput(); err != nil {
+			t.Fatalf("give %v away: %v\n%s", c, err, out)
 		}
 	}
 	return root
@@ -155,11 +174,13 @@ func TestImage(t *testing.T) {
 	if out, err := inside(t.Context(), root, "/bin/mcpvigil", "check", "--quiet", "--", "/bin/mcpvigil", "demo-server", "--stdio").CombinedOutput(); err != nil {
 		t.Errorf("check a server over stdio: %v\n%s", err, out)
 	}
-	if out, err := inside(t.Context(), root, "/bin/mcpvigil", "copy-to", "/data/copy").CombinedOutput(); err != nil {
+	// It finds itself in /proc, which a container has and this folder does not.
+	self := filepath.Join(t.TempDir(), "mcpvigil")
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin/mcpvigil"), "copy-to", self).CombinedOutput(); err != nil {
 		t.Errorf("copy-to: %v\n%s", err, out)
 	}
-	if err := os.Remove(filepath.Join(root, "data/copy")); err != nil {
-		t.Error(err)
+	if out, err := exec.CommandContext(t.Context(), self, "version").CombinedOutput(); err != nil || !strings.Contains(string(out), "image-test") {
+		t.Errorf("the copy: %v\n%s", err, out)
 	}
 	window := "version: v1\ntargets: [{name: a, type: mcp, endpoint: 'http://127.0.0.1:1/mcp'}]\nwindows: [{name: w, kind: maintenance, days: [mon], from: '03:00', for: 1h, zone: Europe/Berlin}]\n"
 	if err := os.WriteFile(filepath.Join(root, "mcpvigil.yaml"), []byte(window), 0o644); err != nil { //nolint:gosec // it is read by another user

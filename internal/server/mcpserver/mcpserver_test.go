@@ -37,15 +37,19 @@ func (f *fake) Monitor(context.Context, people.Actor, int64) (ops.Monitor, error
 	}
 	return f.one()
 }
+
 func (f *fake) MonitorByName(context.Context, people.Actor, string) (ops.Monitor, error) {
 	return f.one()
 }
+
 func (f *fake) PauseMonitor(context.Context, people.Actor, int64) (ops.Monitor, error) {
 	return f.one()
 }
+
 func (f *fake) ResumeMonitor(context.Context, people.Actor, int64) (ops.Monitor, error) {
 	return f.one()
 }
+
 func (f *fake) RunNow(context.Context, people.Actor, int64) (ops.Monitor, error) {
 	f.ran = true
 	return f.one()
