@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -62,7 +61,7 @@ func content(ts *testscript.TestScript, place string) string {
 		data, _ := os.ReadFile(ts.MkAbs(place))
 		return string(data)
 	}
-	answer, err := http.Get(place) //nolint:gosec,noctx // an address of this machine
+	answer, err := http.Get(place)
 	if err != nil {
 		return err.Error()
 	}
@@ -74,7 +73,7 @@ func content(ts *testscript.TestScript, place string) string {
 func post(ts *testscript.TestScript, client *http.Client, url string, body any) string {
 	data, err := json.Marshal(body)
 	ts.Check(err)
-	answer, err := client.Post(url, "application/json", bytes.NewReader(data)) //nolint:noctx // an address of this machine
+	answer, err := client.Post(url, "application/json", bytes.NewReader(data))
 	ts.Check(err)
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(answer.Body)
@@ -142,7 +141,12 @@ func TestHangup(t *testing.T) {
 	}
 	c := make(chan struct{}, 1)
 	a.hangups.Store(&c)
-	if !a.hungUp(sighup()) || !a.hungUp(sighup()) || len(c) != 1 || a.hungUp(os.Interrupt) {
-		t.Error(fmt.Sprint("the channel holds ", len(c)))
+	for range 2 {
+		if !a.hungUp(sighup()) {
+			t.Error("it ends the command")
+		}
+	}
+	if len(c) != 1 || a.hungUp(os.Interrupt) {
+		t.Errorf("the channel holds %d", len(c))
 	}
 }

@@ -116,7 +116,7 @@ func (o *serveOptions) check(g *given) error {
 		return usageErrorf("--location is for a PostgreSQL database, which several processes share", shown(o.locations)).
 			hint("name one with --database; with a file, everything is checked from local")
 	}
-	if _, _, err := splitListen(o.listen); err != nil {
+	if _, err := splitListen(o.listen); err != nil {
 		return err
 	}
 	if o.publicURL != "" {
@@ -132,13 +132,12 @@ func (o *serveOptions) check(g *given) error {
 	return nil
 }
 
-func splitListen(address string) (host string, port int, err error) {
+func splitListen(address string) (host string, err error) {
 	host, text, err := net.SplitHostPort(address)
-	n, bad := strconv.ParseUint(text, 10, 16)
-	if err != nil || bad != nil {
-		return "", 0, usageErrorf("--listen is not an address such as 127.0.0.1:8087", address).hint("write HOST:PORT; :8087 listens on every address")
+	if _, bad := strconv.ParseUint(text, 10, 16); err != nil || bad != nil {
+		return "", usageErrorf("--listen is not an address such as 127.0.0.1:8087", address).hint("write HOST:PORT; :8087 listens on every address")
 	}
-	return host, int(n), nil
+	return host, nil
 }
 
 // policy is for what is made through the API.
@@ -147,15 +146,11 @@ func (o *serveOptions) policy() netguard.Policy {
 }
 
 // file is the configuration to read, or empty.
-func (o *serveOptions) file() (string, error) {
-	if o.configFile != "" {
-		return o.configFile, nil
+func (o *serveOptions) file() string {
+	if _, err := os.Stat(serveConfig); o.configFile == "" && !errors.Is(err, fs.ErrNotExist) {
+		return serveConfig
 	}
-	_, err := os.Stat(serveConfig)
-	if errors.Is(err, fs.ErrNotExist) || o.demo {
-		return "", nil
-	}
-	return serveConfig, nil
+	return o.configFile
 }
 
 func isLocation(s string) error {

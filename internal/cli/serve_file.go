@@ -326,13 +326,13 @@ func (f *servedFile) changed() bool {
 	var now string
 	for _, path := range files {
 		// Kubernetes swaps a link on the way to a file.
-		real, err := filepath.EvalSymlinks(path)
+		place, err := filepath.EvalSymlinks(path)
 		var at time.Time
 		var size int64
 		if info, stat := os.Stat(path); stat == nil {
 			at, size = info.ModTime(), info.Size()
 		}
-		now += fmt.Sprintf("%q %v %d %d\n", real, err, at.UnixNano(), size)
+		now += fmt.Sprintf("%q %v %d %d\n", place, err, at.UnixNano(), size)
 	}
 	was := f.seen
 	f.seen = now

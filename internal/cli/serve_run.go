@@ -81,7 +81,7 @@ func (m *monitor) withDemo(ctx context.Context, g *given, hangups <-chan struct{
 		if m.o.data, err = os.MkdirTemp("", "mcpvigil-demo-"); err != nil {
 			return 0, fmt.Errorf("make a folder for the demo: %w", err)
 		}
-		defer os.RemoveAll(m.o.data)
+		defer func() { _ = os.RemoveAll(m.o.data) }() // it is temporary in any case
 	}
 	m.o.openMetrics = true
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -130,10 +130,7 @@ func (m *monitor) start(ctx context.Context) error {
 		return err
 	}
 	if m.file == nil {
-		m.file = &servedFile{}
-		if m.file.path, err = m.o.file(); err != nil {
-			return err
-		}
+		m.file = &servedFile{path: m.o.file()}
 	}
 	m.file.store, m.file.single, m.file.now = m.db.Store, m.o.url == "", time.Now
 	m.file.changed() // before it is read
@@ -269,7 +266,7 @@ func (m *monitor) where() string {
 func (m *monitor) serve(ctx context.Context, hangups <-chan struct{}) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if host, _, _ := splitListen(m.o.listen); !weburl.Loopback(host) && strings.HasPrefix(m.o.publicURL, "http:") {
+	if host, _ := splitListen(m.o.listen); !weburl.Loopback(host) && strings.HasPrefix(m.o.publicURL, "http:") {
 		m.log.WarnContext(ctx, "passwords and keys are sent in the clear to this address: put a proxy with TLS in front, and name it with --public-url", "listen", m.o.listen)
 	}
 	web := &http.Server{

@@ -45,7 +45,7 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 	}
 	healthy := page.Healthy
 	if wanted, _ := strconv.ParseBool(r.URL.Query().Get("live")); wanted {
-		report, _, err := s.live.check(r.Context(), m.ID)
+		report, err := s.live.check(r.Context(), m.ID)
 		if err != nil {
 			s.refuse(w, r, err)
 			return

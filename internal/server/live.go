@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
 
@@ -29,7 +28,6 @@ type live struct {
 type liveRun struct {
 	done   chan struct{}
 	report *probe.Report
-	view   watch.View
 	err    error
 }
 
@@ -37,13 +35,13 @@ func newLive(e Engine) *live { return &live{engine: e, runs: map[int64]*liveRun{
 
 // check returns the report of a check that ends after it was called. When ctx ends
 // first, the check goes on for the others.
-func (l *live) check(ctx context.Context, monitor int64) (*probe.Report, watch.View, error) {
+func (l *live) check(ctx context.Context, monitor int64) (*probe.Report, error) {
 	l.mu.Lock()
 	run := l.runs[monitor]
 	if run == nil {
 		if len(l.runs) >= liveAtATime {
 			l.mu.Unlock()
-			return nil, watch.View{}, errBusy
+			return nil, errBusy
 		}
 		run = &liveRun{done: make(chan struct{})}
 		l.runs[monitor] = run
@@ -52,9 +50,9 @@ func (l *live) check(ctx context.Context, monitor int64) (*probe.Report, watch.V
 	l.mu.Unlock()
 	select {
 	case <-run.done:
-		return run.report, run.view, run.err
+		return run.report, run.err
 	case <-ctx.Done():
-		return nil, watch.View{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -68,5 +66,5 @@ func (l *live) run(ctx context.Context, monitor int64, run *liveRun) {
 		close(run.done)
 	}()
 	run.err = errors.New("the check was not finished")
-	run.report, run.view, run.err = l.engine.CheckLive(ctx, monitor)
+	run.report, _, run.err = l.engine.CheckLive(ctx, monitor)
 }

@@ -27,7 +27,7 @@ func (s *server) probe(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := scrapeTime(r)
 	defer cancel()
-	report, _, err := s.live.check(ctx, m.ID)
+	report, err := s.live.check(ctx, m.ID)
 	if err != nil && (ctx.Err() == nil || r.Context().Err() != nil) {
 		s.refuse(w, r, err)
 		return

@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		f.err = tt.err
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tt.tool, Arguments: tt.args})
-		text := ""
+		var text string
 		if err != nil {
 			text = err.Error()
 		} else {
