@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/baseline"
+	"github.com/mcpvigil/mcpvigil/internal/seal"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+	"github.com/mcpvigil/mcpvigil/surface"
+	"github.com/mcpvigil/mcpvigil/target"
+)
+
+const watchedYAML = "version: v1\ntargets:\n  - {name: a, type: mcp, endpoint: 'https://a.example/mcp'}\nlockfile: mcpvigil.lock\n"
+
+// writeLock approves a server that has one tool with this description.
+func writeLock(t *testing.T, path, description string) {
+	t.Helper()
+	s, err := surface.Read([]byte(`{"tools":[{"name":"x","description":"` + description + `","inputSchema":{"type":"object"}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l baseline.Lockfile
+	l.Put(baseline.New("a", baseline.BindingOf(&target.Target{Name: "a", Endpoint: "https://a.example/mcp", Transport: target.HTTP}, ""), s))
+	if err := os.WriteFile(path, l.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLockfileApproves: a lockfile approves once what its commit does; what a person did
+// since then stays until it changes.
+func TestLockfileApproves(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "watch.db"), Sealer: seal.Generate()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f := &servedFile{path: filepath.Join(dir, "mcpvigil.yaml"), store: s, single: true, now: time.Now}
+	lock := filepath.Join(dir, "mcpvigil.lock")
+	if err := os.WriteFile(f.path, []byte(watchedYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writeLock(t, lock, "one")
+	approvals := func(want int, events int) {
+		t.Helper()
+		if _, err := f.apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.View(t.Context(), func(tx *store.Tx) error {
+			m, err := tx.MonitorByName(t.Context(), "a")
+			if err != nil {
+				return err
+			}
+			got, err := tx.Approvals(t.Context(), m.ID, time.Now(), false)
+			if err != nil {
+				return err
+			}
+			accepted, _, err := tx.Events(t.Context(), store.EventFilter{Monitor: m.ID, Names: []string{watch.EventBaselineAccepted}})
+			if len(got) != want || len(accepted) != events {
+				t.Errorf("%d approvals and %d events, want %d and %d", len(got), len(accepted), want, events)
+			}
+			for _, a := range got {
+				if a.Source != watch.ApprovedLockfile || !strings.HasPrefix(a.Approver, "file:"+lock+"@sha256:") {
+					t.Errorf("%+v", a)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	approvals(1, 1)
+	approvals(1, 1) // a start is no acceptance
+	err = s.InTx(t.Context(), func(tx *store.Tx) error { return tx.EndApprovals(t.Context(), 1, "user:ann", time.Now()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	approvals(0, 1) // nor does it undo what a person did
+	writeLock(t, lock, "two")
+	approvals(1, 2)
+
+	// A mistake changes nothing.
+	if err := os.WriteFile(lock, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := f.current.Load()
+	if _, err := f.apply(t.Context()); err == nil || f.current.Load() != before {
+		t.Errorf("a lockfile that cannot be read was applied: %v", err)
+	}
+}
+
+// TestChanged: files are looked at through links, as Kubernetes swaps them.
+func TestChanged(t *testing.T) {
+	dir := t.TempDir()
+	for _, version := range []string{"v1", "v2"} {
+		if err := os.Mkdir(filepath.Join(dir, version), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, version, "mcpvigil.yaml"), []byte("same size"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := filepath.Join(dir, "..data")
+	link := func(to string) {
+		_ = os.Remove(data)
+		if err := os.Symlink(to, data); err != nil {
+			t.Skip("there are no links here")
+		}
+	}
+	link("v1")
+	f := &servedFile{path: filepath.Join(data, "mcpvigil.yaml")}
+	for i, want := range []bool{true, false, true, false, true} {
+		switch i {
+		case 2:
+			link("v2")
+		case 4:
+			link("gone")
+		}
+		if got := f.changed(); got != want {
+			t.Errorf("look %d: %v", i, got)
+		}
+	}
+}
