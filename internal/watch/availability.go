@@ -28,6 +28,7 @@ const (
 	ReasonStale    = "stale"    // the last check is too long ago
 	ReasonPaused   = "paused"   // nothing is checked
 	ReasonAwaiting = "awaiting" // for a person to confirm a surface
+	ReasonUnseen   = "unseen"   // a surface, for as many results as make a failure count
 )
 
 // availabilityOf is what the status of a report says.
@@ -58,6 +59,8 @@ func ReasonText(reason string) string {
 		return "the monitor is paused"
 	case ReasonAwaiting:
 		return "a person has to confirm what the server tells agents"
+	case ReasonUnseen:
+		return "not all of what the server tells agents could be seen, time and again"
 	}
 	for _, info := range probe.Reasons() {
 		if string(info.Reason) == reason {

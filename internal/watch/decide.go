@@ -200,6 +200,13 @@ func (d *decider) settle(axis Axis, a *AxisState) {
 		good, said, reason, text = Clean, d.here().Posture, d.postureReason, d.postureText
 	}
 	state := quorum(states, good)
+	if state == good && slices.ContainsFunc(states, func(s string) bool { return severity(s) > 0 }) {
+		// What one location saw is said to agents there; it was listed more than once.
+		state = Inconsistent
+		if axis == Posture {
+			state = Flagged
+		}
+	}
 	if axis == Surface && d.st.Awaiting {
 		state, said, reason, text = Unknown, Unknown, ReasonAwaiting, ReasonText(ReasonAwaiting)
 	}

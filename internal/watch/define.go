@@ -309,7 +309,8 @@ func (d *Definition) server() string {
 }
 
 // Loosens says what in a change of a monitor that has a baseline needs a proof: what
-// makes it another server, or another view of it, and what lets more pass. Each entry
+// makes it another server, or another view of it, what lets more pass, and what has it
+// seen later, from elsewhere, or told to others. Each entry
 // holds the new value, so that a proof for one change is none for another.
 func Loosens(before, after *Definition, headersChanged bool) []string {
 	var out []string
@@ -343,6 +344,15 @@ func Loosens(before, after *Definition, headersChanged bool) []string {
 	if after.RecoveryThreshold > before.RecoveryThreshold {
 		out = append(out, fmt.Sprintf("recovery_threshold: %d -> %d", before.RecoveryThreshold, after.RecoveryThreshold))
 	}
+	if after.Interval > before.Interval {
+		differs("interval", time.Duration(before.Interval).String(), time.Duration(after.Interval).String())
+	}
+	for _, location := range before.Locations {
+		if !slices.Contains(after.Locations, location) {
+			out = append(out, "locations: without "+location)
+		}
+	}
+	differs("escalation", before.Escalation, after.Escalation)
 	return out
 }
 

@@ -153,12 +153,16 @@ func TestLoosens(t *testing.T) {
 	}{
 		"nothing": {nil, nil, false, nil},
 		"what loosens nothing": {nil, func(d *Definition) {
-			d.Name, d.Tags, d.Interval, d.Timeout, d.ExpectedTools, d.MaxTools, d.Locations = "b", []string{"x"}, Duration(time.Hour), Duration(time.Minute), []string{"a"}, 5, []string{"b"}
+			d.Name, d.Tags, d.Interval, d.Timeout, d.ExpectedTools, d.MaxTools = "b", []string{"x"}, Duration(time.Minute), Duration(time.Minute), []string{"a"}, 5
+			d.Locations, d.Dependencies = []string{"b", "local"}, []Dependency{{Monitor: "db", Critical: true}}
 		}, false, nil},
 		"another URL": {nil, func(d *Definition) { d.URL = "https://b/" }, false, []string{"url: https://mcp.example.com/mcp -> https://b/"}},
 		"identity": {nil, func(d *Definition) {
 			d.Transport, d.AuthMode, d.Headers, d.ProtocolVersion = SSE, AuthHeader, []string{"X"}, "2025-06-18"
 		}, false, []string{"transport: streamable-http -> sse", "auth_mode: none -> header", "headers: nothing -> X", "protocol_version: nothing -> 2025-06-18"}},
+		"seldom": {nil, func(d *Definition) { d.Interval = Duration(MaxInterval) }, false, []string{"interval: 10m0s -> 168h0m0s"}},
+		"from elsewhere": {nil, func(d *Definition) { d.Locations = []string{"mars"} }, false, []string{"locations: without local"}},
+		"told to others": {nil, func(d *Definition) { d.Escalation = "quiet" }, false, []string{"escalation: default -> quiet"}},
 		"values of headers": {nil, nil, true, []string{"headers: other values"}},
 		"one effect": {nil, func(d *Definition) {
 			d.DriftEffects = map[surface.Class]surface.Effect{surface.ToolAdded: surface.Event}

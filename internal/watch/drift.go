@@ -59,7 +59,33 @@ func (d *decider) seeSurface() {
 	default:
 		d.seeChain()
 	}
+	d.seeUnseen()
 	d.noteDigest()
+}
+
+// seeUnseen counts the results in a row that did not see all of a surface that is
+// approved, though the server answered. As many as make a failure count are as bad as
+// listings that differ: else a server that lists without an end, or so that clients
+// read it in two ways, could tell agents what it likes.
+func (d *decider) seeUnseen() {
+	o := d.o
+	if o.Kind == Review || !d.c.HasApproval || d.st.Awaiting || d.Drop {
+		return
+	}
+	l := d.here()
+	switch now := availabilityOf(o.Status); {
+	case !d.seen().IsZero():
+		l.Unseen = 0
+	case o.Local, severity(now) >= severity(Misconfigured), o.Protocol == "": // it did not answer
+	default:
+		if l.Unseen++; l.Unseen >= d.m.Definition.FailureThreshold && l.Surface != Changed {
+			l.Surface = Inconsistent
+			if d.surfaceText == "" {
+				d.surfaceReason, d.surfaceText = ReasonUnseen, ReasonText(ReasonUnseen)
+			}
+		}
+	}
+	d.st.Locations[o.Location] = l
 }
 
 // drop ends what is approved of another binding.

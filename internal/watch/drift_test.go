@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/lint"
+	"github.com/mcpvigil/mcpvigil/probe"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -407,4 +408,67 @@ func TestServerTextStaysOut(t *testing.T) {
 	if len(all) < 8 {
 		t.Errorf("only %d texts", len(all))
 	}
+}
+
+// A server whose surface is approved, and cannot be seen any more, is not as approved.
+func TestUnseen(t *testing.T) {
+	w := newWorld(t)
+	seen := tools(t, good)
+	unseen := func(status probe.Status) *Observation {
+		o := w.result(status, "pagination-limit")
+		o.Protocol = "2025-06-18"
+		return o
+	}
+	w.see(unseen(probe.StatusUnknown)) // nothing is approved yet
+	w.see(unseen(probe.StatusUnknown))
+	same(t, "before the first", w.st.Surface.State, Unknown)
+	w.tick()
+	w.see(w.saw(seen))
+	for _, status := range []probe.Status{probe.StatusUnknown, probe.StatusHealthy} {
+		w.tick()
+		w.see(unseen(status))
+		same(t, "once", w.st.Surface.State, AsApproved)
+		w.tick()
+		w.run("U L F") // what did not answer says nothing
+		same(t, "no answer", w.st.Surface.State, AsApproved)
+		w.see(unseen(status))
+		same(t, "twice", w.st.Surface.State+" "+w.st.Surface.Reason, "inconsistent unseen")
+		same(t, "told", w.told()[len(w.told())-1], "triggered surface")
+		w.tick()
+		w.see(w.saw(seen))
+		same(t, "seen again", w.states(), "up approved clean pass")
+	}
+	// Of a server that lists some and never all, the same holds.
+	for range 2 {
+		w.tick()
+		o := w.result(probe.StatusHealthy, "")
+		o.Protocol = "2025-06-18"
+		w.look(o, partial(t))
+		o.Surface, o.Digest, o.Verified.Changes = nil, surface.Digest{}, nil
+		w.see(o)
+	}
+	same(t, "in part", w.st.Surface.State, Inconsistent)
+}
+
+// What one of several locations is told is told to agents there.
+func TestOneLocationSeesAnother(t *testing.T) {
+	w := newWorld(t, func(d *Definition) { d.Locations = []string{"a", "b", "c"} })
+	at := func(location string, list ...string) {
+		o := w.saw(tools(t, list...))
+		o.Location = location
+		w.see(o)
+		w.wait(time.Minute)
+	}
+	at("a", good)
+	at("b", good)
+	at("c", other)
+	same(t, "one of three", w.st.Surface.State, Inconsistent)
+	same(t, "told", strings.Join(w.told(), ", "), "triggered surface")
+	at("b", other)
+	same(t, "two of three", w.st.Surface.State, Changed)
+	at("b", good)
+	at("c", poison)
+	same(t, "posture", w.st.Surface.State+" "+w.st.Posture.State, "inconsistent flagged")
+	at("c", good)
+	same(t, "none", w.states(), "up approved clean pass")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 )
 
 // Limits of escalations.
@@ -53,7 +55,9 @@ func badStates() []string {
 // before it changes. The same call gives the same keys.
 //
 // Who was told that it is open is told that somebody looks after it, and that it is
-// over, once each and whatever holds; who was not told is told nothing.
+// over, once each and whatever holds; who was not told is told nothing. Of a surface or
+// a finding the first step is told even if it was acknowledged before: who acknowledges
+// it so soon may be who knew of it.
 func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []Notification) {
 	now = cut(now)
 	i.Told = slices.Clone(i.Told)
@@ -66,7 +70,7 @@ func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []No
 		}
 		i.ResolutionTold = true
 		return i, i.announce(Resolved, i.Told, now)
-	case !i.AcknowledgedAt.IsZero():
+	case !i.AcknowledgedAt.IsZero() && !i.unheard():
 		i.Held = ""
 		if i.AcknowledgementTold {
 			return i, nil
@@ -98,8 +102,18 @@ func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []No
 		if i.Step == len(p.Steps) {
 			i.Round, i.Step = i.Round+1, 0
 		}
+		if !i.AcknowledgedAt.IsZero() {
+			i.AcknowledgementTold = true
+			return i, append(out, i.announce(AcknowledgedPhase, i.Told, now)...)
+		}
 	}
 	return i, out
+}
+
+// unheard reports whether nobody was told of what a server tells agents, since it came
+// or got worse.
+func (i *Incident) unheard() bool {
+	return (i.Axis == Surface || i.Axis == Posture) && i.SteppedAt.IsZero()
 }
 
 // again begins the steps anew, for what is worse than what somebody looks after.
@@ -149,17 +163,16 @@ func (i *Incident) announce(phase Phase, channels []string, now time.Time) []Not
 	return out
 }
 
-// hold says why nobody is told of i, or nothing. Maintenance is of monitors; a change
-// that is expected is one of the surface, and never a finding.
+// hold says why nobody is told of i, or nothing. Maintenance, and what a server stands
+// on, explain that it is not available, and never that it tells agents something else; a
+// change that is expected is one of the surface, and never a finding.
 func (h Holds) hold(i *Incident, now time.Time) string {
 	switch {
-	case i.Axis == System:
-		return ""
-	case h.Maintenance.After(now):
+	case i.Axis == Availability && h.Maintenance.After(now):
 		return HeldMaintenance
 	case i.Axis == Surface && h.ExpectedChange.After(now):
 		return HeldExpectedChange
-	case h.Dependency != "":
+	case i.Axis == Availability && h.Dependency != "":
 		return HeldDependency + h.Dependency
 	}
 	return ""
@@ -219,6 +232,55 @@ func (e *Escalation) Validate(channels []string) []Problem {
 		p.add("repeat", fmt.Sprintf("give 0 to %d", MaxRepeat), "is %d", e.Repeat)
 	}
 	return p
+}
+
+// Quiets says what in a change of a policy tells less of what servers tell agents:
+// states that page no more, and channels that are told later, less often, or not at
+// all. A nil after is a policy that is gone.
+func Quiets(before, after *Escalation) []string {
+	if after == nil {
+		after = &Escalation{On: []string{Down}}
+	}
+	var out []string
+	tells := false
+	for _, state := range []string{Changed, Inconsistent, Flagged} {
+		told := slices.Contains(before.on(), state)
+		if tells = tells || told; told && !slices.Contains(after.on(), state) {
+			out = append(out, "on: without "+state)
+		}
+	}
+	if !tells {
+		return nil
+	}
+	later := after.told()
+	for channel, at := range before.told() {
+		switch then, ok := later[channel]; {
+		case !ok:
+			out = append(out, "steps: without "+plain.Line(channel, maxName))
+		case then > at:
+			out = append(out, fmt.Sprintf("steps: %s after %s", plain.Line(channel, maxName), then))
+		}
+	}
+	if after.Repeat < before.Repeat {
+		out = append(out, fmt.Sprintf("repeat: %d -> %d", before.Repeat, after.Repeat))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// told is after how long channels are told first.
+func (e *Escalation) told() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	var at time.Duration
+	for _, step := range e.Steps {
+		at += time.Duration(step.Delay)
+		for _, channel := range step.Channels {
+			if _, ok := out[channel]; !ok {
+				out[channel] = at
+			}
+		}
+	}
+	return out
 }
 
 func hintOf(channels []string) string {

@@ -245,6 +245,37 @@ func TestEscalate(t *testing.T) {
 			},
 			"0 triggered chat, 0 triggered mail, 10 triggered pager",
 		},
+		"a change is not explained by maintenance or by what the server stands on": {
+			stepped(0), func(minute int, i *Incident, h *Holds) {
+				h.Maintenance, h.Dependency = at(300), "db"
+				if minute == 0 {
+					i.Axis, i.State = Surface, Changed
+				}
+			},
+			"0 triggered chat, 0 triggered mail, 10 triggered pager",
+		},
+		"nor is a finding": {
+			stepped(0), func(minute int, i *Incident, h *Holds) {
+				h.Maintenance, h.Dependency = at(300), "db"
+				if minute == 0 {
+					i.Axis, i.State = Posture, Flagged
+				}
+			},
+			"0 triggered chat, 0 triggered mail, 10 triggered pager",
+		},
+		"a change that was acknowledged before anybody was told": {
+			stepped(2), func(minute int, i *Incident, h *Holds) {
+				h.ExpectedChange = at(3)
+				if minute == 0 {
+					i.Axis, i.State = Surface, Changed
+					ack(i, minute)
+				}
+				if minute == 30 {
+					i.resolve(at(minute))
+				}
+			},
+			"3 triggered chat, 3 triggered mail, 3 acknowledged chat, 3 acknowledged mail, 30 resolved chat, 30 resolved mail",
+		},
 		"the watch itself has no maintenance": {
 			stepped(0), func(minute int, i *Incident, h *Holds) {
 				h.Maintenance = at(30)
@@ -296,6 +327,49 @@ func TestAcknowledge(t *testing.T) {
 	over.resolve(epoch())
 	if _, e := Acknowledge(over, "user:ann", epoch()); e.Name != "" {
 		t.Errorf("over: %+v", e)
+	}
+}
+
+func TestQuiets(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Escalation)
+		want   string
+	}{
+		"nothing":              {func(*Escalation) {}, ""},
+		"more":                 {func(e *Escalation) { e.Steps[0].Channels, e.Repeat = []string{"chat", "mail", "pager"}, 3 }, ""},
+		"degraded, too":        {func(e *Escalation) { e.On = append(e.on(), Degraded) }, ""},
+		"not of what is down":  {func(e *Escalation) { e.On = []string{Changed, Inconsistent, Flagged} }, ""},
+		"not of changes":       {func(e *Escalation) { e.On = []string{Down, Inconsistent, Flagged} }, "on: without changed"},
+		"of what is down only": {func(e *Escalation) { e.On = []string{Down} }, "on: without changed, on: without flagged, on: without inconsistent"},
+		"a channel less":       {func(e *Escalation) { e.Steps[0].Channels = []string{"chat"} }, "steps: without mail"},
+		"a step less":          {func(e *Escalation) { e.Steps = e.Steps[:1] }, "steps: without pager"},
+		"later":                {func(e *Escalation) { e.Steps[0].Delay = Duration(time.Hour) }, "steps: chat after 1h0m0s, steps: mail after 1h0m0s, steps: pager after 1h10m0s"},
+		"sooner":               {func(e *Escalation) { e.Steps[1].Delay = 0 }, ""},
+		"less often":           {func(e *Escalation) { e.Repeat = 0 }, "repeat: 1 -> 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := stepped(1)
+			c.change(after)
+			same(t, "quiets", strings.Join(Quiets(stepped(1), after), ", "), c.want)
+		})
+	}
+	same(t, "gone", len(Quiets(stepped(0), nil)), 6)
+	down := &Escalation{On: []string{Down}, Steps: stepped(0).Steps}
+	same(t, "a policy that tells of no surface", len(Quiets(down, nil)), 0)
+}
+
+func TestStopped(t *testing.T) {
+	var open []Incident
+	for n, axis := range []Axis{Availability, Surface, Posture} {
+		open = append(open, Incident{ID: int64(n + 1), Monitor: 7, Axis: axis, OpenedAt: epoch()})
+	}
+	m := &Monitor{ID: 7}
+	stopped, events := Stopped(m, open, epoch())
+	if len(stopped) != 1 || stopped[0].Axis != Availability || stopped[0].Open() || len(events) != 1 {
+		t.Errorf("paused: %+v %+v", stopped, events)
+	}
+	if removed, _ := Removed(m, open, epoch()); len(removed) != 3 {
+		t.Errorf("removed: %+v", removed)
 	}
 }
 

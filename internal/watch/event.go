@@ -183,8 +183,8 @@ type Step struct {
 // WindowKind says what a window does.
 type WindowKind string
 
-// Maintenance leaves its time out of uptime and pages nobody; ExpectedChange pages
-// nobody about the surface. Neither approves anything.
+// Maintenance leaves its time out of uptime and pages nobody about availability;
+// ExpectedChange pages nobody about the surface. Neither approves anything.
 const (
 	Maintenance    WindowKind = "maintenance"
 	ExpectedChange WindowKind = "expected-change"

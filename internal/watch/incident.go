@@ -86,7 +86,13 @@ func (i *Incident) event(name string, now time.Time) Event {
 	}
 }
 
-// Removed resolves what is open of a monitor that is deleted or paused.
+// Stopped resolves what is open of the availability of a monitor that is paused. What is
+// open of what it tells agents is not over by that.
+func Stopped(m *Monitor, open []Incident, now time.Time) ([]Incident, []Event) {
+	return Removed(m, slices.DeleteFunc(slices.Clone(open), func(i Incident) bool { return i.Axis != Availability }), now)
+}
+
+// Removed resolves what is open of a monitor that is deleted.
 func Removed(m *Monitor, open []Incident, now time.Time) ([]Incident, []Event) {
 	now = cut(now)
 	var changed []Incident

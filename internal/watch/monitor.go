@@ -65,7 +65,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 type Dependency struct {
 	// Monitor is its name.
 	Monitor string `json:"monitor"`
-	// Critical: while it is down, incidents of this monitor page nobody.
+	// Critical: while it is down, nobody is paged of the availability of this monitor.
 	Critical bool `json:"critical"`
 }
 

@@ -58,7 +58,7 @@ func (w *Window) validateWeekly(p *problems) {
 	case length > MaxWindow:
 		p.add("for", "give at most 168h, which is a week", "is %s", length)
 	}
-	if _, err := w.zone(); err != nil {
+	if _, err := w.location(); err != nil {
 		p.add("zone", "give a name such as Europe/Berlin, or UTC", "%s is no time zone", shownValue(w.Zone))
 	}
 }
@@ -72,9 +72,9 @@ func timeOfDay(s string) (hour, minute int, err error) {
 	return t.Hour(), t.Minute(), nil
 }
 
-// zone is UTC when none is given. The zone of the machine is none: it differs between
+// location is UTC when no zone is given. The zone of the machine is none: it differs between
 // machines.
-func (w *Window) zone() (*time.Location, error) {
+func (w *Window) location() (*time.Location, error) {
 	if strings.EqualFold(w.Zone, "Local") {
 		return nil, fmt.Errorf("%q is another zone on each machine", w.Zone)
 	}
@@ -85,28 +85,87 @@ func (w *Window) zone() (*time.Location, error) {
 	return zone, nil
 }
 
-// Active reports whether now is in the window, and until when it lasts. One that is not
-// valid is never active. It reads the data of time zones, so ask once for many
-// monitors.
-func (w *Window) Active(now time.Time) (until time.Time, ok bool) {
-	if len(w.Days) == 0 {
-		return w.End.UTC(), !w.Start.IsZero() && !now.Before(w.Start) && now.Before(w.End)
-	}
-	hour, minute, err := timeOfDay(w.From)
-	zone, zoneErr := w.zone()
-	if err != nil || zoneErr != nil || time.Duration(w.For) > MaxWindow {
-		return time.Time{}, false
-	}
-	local := now.In(zone)
-	for back := range 2 + int(time.Duration(w.For)/(24*time.Hour)) { // days on which it may have begun
-		start := time.Date(local.Year(), local.Month(), local.Day()-back, hour, minute, 0, 0, zone)
-		end := start.Add(time.Duration(w.For))
-		day := time.Date(local.Year(), local.Month(), local.Day()-back, 12, 0, 0, 0, time.UTC).Weekday()
-		if slices.Contains(w.Days, weekdays()[day]) && !now.Before(start) && now.Before(end) && end.After(until) {
-			until, ok = end.UTC(), true
+// Calendar is windows whose times were read once, to be asked for many monitors.
+type Calendar struct{ planned []planned }
+
+// planned is a window with what its times mean; the zone is nil for a single one.
+type planned struct {
+	*Window
+	hour, minute int
+	zone         *time.Location
+}
+
+// CalendarOf reads the times of windows. One that is not valid is never open.
+func CalendarOf(windows []Window) *Calendar {
+	c := &Calendar{}
+	zones := map[string]*time.Location{}
+	for i := range windows {
+		p := planned{Window: &windows[i]}
+		if len(p.Days) == 0 {
+			if !p.Start.IsZero() {
+				c.planned = append(c.planned, p)
+			}
+			continue
+		}
+		var err error
+		if p.hour, p.minute, err = timeOfDay(p.From); err != nil || time.Duration(p.For) > MaxWindow {
+			continue
+		}
+		var known bool
+		if p.zone, known = zones[p.Zone]; !known {
+			p.zone, _ = p.Window.location() // nil when there is none
+			zones[p.Zone] = p.zone
+		}
+		if p.zone != nil {
+			c.planned = append(c.planned, p)
 		}
 	}
-	return until, ok
+	return c
+}
+
+// Open says until when the windows last that are open for m at a time; zero: none is.
+func (c *Calendar) Open(m *Monitor, at time.Time) (maintenance, expectedChange time.Time) {
+	for i := range c.planned {
+		p := &c.planned[i]
+		until := p.until(at)
+		if until.IsZero() || !p.Concerns(m) {
+			continue
+		}
+		switch p.Kind {
+		case Maintenance:
+			maintenance = later(maintenance, until)
+		case ExpectedChange:
+			expectedChange = later(expectedChange, until)
+		}
+	}
+	return maintenance, expectedChange
+}
+
+// until is when the window ends that is open now; zero: it is not.
+func (p *planned) until(now time.Time) (until time.Time) {
+	if p.zone == nil {
+		if now.Before(p.Start) || !now.Before(p.End) {
+			return time.Time{}
+		}
+		return p.End.UTC()
+	}
+	local := now.In(p.zone)
+	for back := range 2 + int(time.Duration(p.For)/(24*time.Hour)) { // days on which it may have begun
+		start := time.Date(local.Year(), local.Month(), local.Day()-back, p.hour, p.minute, 0, 0, p.zone)
+		end := start.Add(time.Duration(p.For))
+		day := time.Date(local.Year(), local.Month(), local.Day()-back, 12, 0, 0, 0, time.UTC).Weekday()
+		if slices.Contains(p.Days, weekdays()[day]) && !now.Before(start) && now.Before(end) {
+			until = later(until, end.UTC())
+		}
+	}
+	return until
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // Concerns reports whether the window is for m.

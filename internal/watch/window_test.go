@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWindowActive(t *testing.T) {
+func TestWindowOpen(t *testing.T) {
 	weekly := func(days, from string, length time.Duration, zone string) Window {
 		return Window{Days: strings.Fields(days), From: from, For: Duration(length), Zone: zone}
 	}
@@ -49,12 +49,14 @@ func TestWindowActive(t *testing.T) {
 		"no time of day":        {weekly("tue", "9:30", time.Hour, "UTC"), "2026-11-03T09:30:00Z", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			until, ok := c.w.Active(at(c.now))
+			c.w.Kind = Maintenance
+			until, other := CalendarOf([]Window{c.w}).Open(&Monitor{}, at(c.now))
 			got := ""
-			if ok {
+			if !until.IsZero() {
 				got = until.Format(time.RFC3339)
 			}
 			same(t, "until", got, c.until)
+			same(t, "of the other kind", other.IsZero(), true)
 		})
 	}
 }
