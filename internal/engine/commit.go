@@ -18,7 +18,6 @@ type commit struct {
 	batch  []*item
 
 	monitors map[int64]watch.Monitor
-	windows  []watch.Window
 	states   map[int64]watch.State
 	open     map[int64][]watch.Incident
 	events   []watch.Event
@@ -74,9 +73,11 @@ func (c *commit) results(ctx context.Context, tx *store.Tx) ([]*item, error) {
 	if c.monitors, err = tx.MonitorsOf(ctx, ids); err != nil {
 		return nil, err
 	}
-	if c.windows, err = tx.Windows(ctx); err != nil {
+	windows, err := tx.Windows(ctx)
+	if err != nil {
 		return nil, err
 	}
+	calendar := watch.CalendarOf(windows)
 	rows := make([]watch.Result, 0, len(c.batch))
 	items := make([]*item, 0, len(c.batch))
 	for _, it := range c.batch {
@@ -84,7 +85,8 @@ func (c *commit) results(ctx context.Context, tx *store.Tx) ([]*item, error) {
 		if !ok {
 			continue // deleted meanwhile
 		}
-		it.o.Maintenance = maintained(c.windows, &m, it.o.Started)
+		maintenance, _ := calendar.Open(&m, it.o.Started)
+		it.o.Maintenance = !maintenance.IsZero()
 		rows, items = append(rows, it.o.Result), append(items, it)
 	}
 	fresh, err := tx.InsertResults(ctx, rows)

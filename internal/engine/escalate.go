@@ -24,13 +24,14 @@ func (e *Engine) escalate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		calendar := watch.CalendarOf(windows)
 		var wanted []watch.Notification
 		for i := range due {
 			policy, err := policyOf(ctx, tx, due[i].Escalation)
 			if err != nil {
 				return err
 			}
-			holds, err := e.holds(ctx, tx, &due[i], windows, now)
+			holds, err := e.holds(ctx, tx, &due[i], calendar, now)
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ func policyOf(ctx context.Context, tx *store.Tx, name string) (*watch.Escalation
 }
 
 // holds says why nobody is told of an incident for now.
-func (e *Engine) holds(ctx context.Context, tx *store.Tx, i *watch.Incident, windows []watch.Window, now time.Time) (watch.Holds, error) {
+func (e *Engine) holds(ctx context.Context, tx *store.Tx, i *watch.Incident, calendar *watch.Calendar, now time.Time) (watch.Holds, error) {
 	var out watch.Holds
 	if i.Monitor == 0 {
 		return out, nil
@@ -90,18 +91,7 @@ func (e *Engine) holds(ctx context.Context, tx *store.Tx, i *watch.Incident, win
 	if err != nil {
 		return out, err
 	}
-	for w := range windows {
-		until, active := windows[w].Active(now)
-		if !active || !windows[w].Concerns(m) {
-			continue
-		}
-		switch windows[w].Kind {
-		case watch.Maintenance:
-			out.Maintenance = later(out.Maintenance, until)
-		case watch.ExpectedChange:
-			out.ExpectedChange = later(out.ExpectedChange, until)
-		}
-	}
+	out.Maintenance, out.ExpectedChange = calendar.Open(m, now)
 	out.Dependency, err = failing(ctx, tx, m, now)
 	return out, err
 }
@@ -129,24 +119,4 @@ func failing(ctx context.Context, tx *store.Tx, m *watch.Monitor, now time.Time)
 		}
 	}
 	return "", nil
-}
-
-// maintained reports whether a maintenance window is open for m.
-func maintained(windows []watch.Window, m *watch.Monitor, now time.Time) bool {
-	for i := range windows {
-		if windows[i].Kind != watch.Maintenance || !windows[i].Concerns(m) {
-			continue
-		}
-		if _, active := windows[i].Active(now); active {
-			return true
-		}
-	}
-	return false
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

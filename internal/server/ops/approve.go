@@ -108,16 +108,8 @@ func (o *Ops) inMaintenance(ctx context.Context, t *store.Tx, m *watch.Monitor) 
 	if err != nil {
 		return false, err
 	}
-	for i := range windows {
-		w := &windows[i]
-		if w.Kind != watch.Maintenance || !w.Concerns(m) {
-			continue
-		}
-		if _, active := w.Active(o.now()); active {
-			return true, nil
-		}
-	}
-	return false, nil
+	maintenance, _ := watch.CalendarOf(windows).Open(m, o.now())
+	return !maintenance.IsZero(), nil
 }
 
 // EndApproval withdraws all that is approved of a monitor: the next surface is unknown
