@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
+	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // commit is one transaction that stores a batch of observations and what follows. It
@@ -32,6 +34,9 @@ func (c *commit) run(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	if err := c.load(ctx, tx, fresh); err != nil {
+		return err
+	}
+	if err := c.surfaces(ctx, tx, fresh); err != nil {
 		return err
 	}
 	for len(fresh) > 0 {
@@ -117,6 +122,23 @@ func (c *commit) load(ctx context.Context, tx *store.Tx, fresh []*item) (err err
 	return err
 }
 
+// surfaces stores the surfaces that differ from the last of their monitors. Two nodes see
+// the same ones, and would wait for each other if each had its own order.
+func (c *commit) surfaces(ctx context.Context, tx *store.Tx, fresh []*item) error {
+	seen := map[surface.Digest]*surface.Surface{}
+	for _, it := range fresh {
+		if o := it.o; o.Surface != nil && o.Digest != c.states[o.Monitor].Digest {
+			seen[o.Digest] = o.Surface
+		}
+	}
+	for _, digest := range slices.SortedFunc(maps.Keys(seen), func(a, b surface.Digest) int { return bytes.Compare(a[:], b[:]) }) {
+		if err := tx.PutSurface(ctx, seen[digest]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // wave judges one observation of each of some monitors.
 func (c *commit) wave(ctx context.Context, tx *store.Tx, wave []*item) error {
 	var incidents []watch.Incident
@@ -156,7 +178,6 @@ func (c *commit) decide(ctx context.Context, tx *store.Tx, it *item) (watch.Deci
 		}
 		has = len(approved) > 0
 	}
-	before := c.states[m.ID].Digest
 	d := watch.Decide(&m, c.states[m.ID], c.open[m.ID], o, watch.Context{Now: c.now, Maintenance: o.Maintenance, HasApproval: has})
 	if d.Drop {
 		if err := tx.EndApprovals(ctx, m.ID, "binding", c.now); err != nil {
@@ -172,9 +193,6 @@ func (c *commit) decide(ctx context.Context, tx *store.Tx, it *item) (watch.Deci
 	if d.First != nil || d.Drop {
 		m.Approvals++ // what else is in this batch was judged without it
 		c.monitors[m.ID] = m
-	}
-	if o.Surface != nil && o.Digest != before {
-		return d, tx.PutSurface(ctx, o.Surface)
 	}
 	return d, nil
 }
