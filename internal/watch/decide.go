@@ -83,6 +83,7 @@ func Decide(m *Monitor, st State, open []Incident, o *Observation, c Context) De
 		if o.Kind != Review {
 			d.seeResult()
 			d.settleAvailability()
+			d.seeEnds()
 		}
 		d.seeSurface()
 		d.settle(Surface, &d.st.Surface)
@@ -110,7 +111,7 @@ func (st State) clone() State {
 func (d *decider) begin() {
 	if now := d.m.Definition.server(); d.st.Target != now {
 		clear(d.st.Locations)
-		d.st.Target = now
+		d.st.Target, d.st.CertificateSaid, d.st.CredentialSaid = now, time.Time{}, time.Time{}
 	}
 	d.st.Monitor, d.st.Revision = d.m.ID, d.m.Revision
 	for name := range d.st.Locations {

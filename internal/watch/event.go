@@ -21,6 +21,8 @@ const (
 	EventToolsMissing     = "expected_tools_missing"
 	EventToolsOver        = "max_tools_exceeded"
 	EventToolsRight       = "tools_as_expected"
+	EventCertificateEnds  = "certificate_ends_soon"
+	EventCredentialEnds   = "credential_ends_soon"
 	EventBlind            = "checks_not_running"
 	EventSighted          = "checks_running"
 	EventCreated          = "monitor_created"

@@ -129,9 +129,12 @@ type State struct {
 	// Awaiting: what was approved does not belong to the monitor any more, and a
 	// person has to confirm the new surface.
 	Awaiting bool `json:"awaiting,omitempty"`
-	// CertificateEnds and CredentialEnds are when they end, where that is known.
+	// CertificateEnds and CredentialEnds are when they end, where that is known, and
+	// CertificateSaid and CredentialSaid the ends that were said to be near.
 	CertificateEnds time.Time `json:"certificate_ends,omitzero"`
 	CredentialEnds  time.Time `json:"credential_ends,omitzero"`
+	CertificateSaid time.Time `json:"certificate_said,omitzero"`
+	CredentialSaid  time.Time `json:"credential_said,omitzero"`
 	Server          string    `json:"server,omitempty"`   // name and version, safe to show
 	Protocol        string    `json:"protocol,omitempty"` // negotiated revision
 	Era             string    `json:"era,omitempty"`
