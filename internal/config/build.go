@@ -65,7 +65,7 @@ func (b *builder) file(conf *fileConfig) *File {
 	b.result = &File{
 		Name: b.decoder.file, Version: string(conf.Version),
 		Concurrency: DefaultConcurrency, Defaults: Defaults{Interval: DefaultInterval},
-		Nodes: map[string]*target.Target{}, lines: b.lines,
+		Nodes: map[string]*target.Target{}, lines: b.lines, byName: map[string]*target.Target{},
 	}
 	if conf.Concurrency != nil {
 		b.result.Concurrency = *conf.Concurrency
@@ -87,6 +87,9 @@ func (b *builder) file(conf *fileConfig) *File {
 		b.named(c, n.target, path, first)
 		roots = append(roots, n)
 		b.result.Targets = append(b.result.Targets, n.target)
+		if b.result.byName[n.target.Name] == nil {
+			b.result.byName[n.target.Name] = n.target
+		}
 		b.result.Monitors = append(b.result.Monitors, b.monitor(n, c, path))
 	}
 	b.link(roots)

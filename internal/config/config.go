@@ -72,6 +72,7 @@ type File struct {
 	// name, escalations that are not defined, and what is not on this machine.
 	Warnings []Warning
 	lines    []string
+	byName   map[string]*target.Target // of the top-level ones, the first of a name
 }
 
 // Defaults apply to targets that do not say otherwise.

@@ -512,10 +512,4 @@ func (f *File) Refuse(problems ...Error) *Errors {
 }
 
 // FileTarget returns the target of the monitor called name, or nil.
-func (f *File) FileTarget(name string) *target.Target {
-	i := slices.IndexFunc(f.Targets, func(t *target.Target) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return f.Targets[i]
-}
+func (f *File) FileTarget(name string) *target.Target { return f.byName[name] }
