@@ -170,8 +170,10 @@ func (s *sink) once(ctx context.Context, batch []*item) (err error) {
 			err = fmt.Errorf("storing results panicked: %v\n%s", value, debug.Stack())
 		}
 	}()
-	c := &commit{engine: s.engine, now: s.engine.now(), batch: batch}
-	return s.engine.o.Store.InTx(ctx, func(tx *store.Tx) error { return c.run(ctx, tx) })
+	return s.engine.o.Store.InTx(ctx, func(tx *store.Tx) error {
+		c := &commit{engine: s.engine, now: s.engine.now(), batch: batch}
+		return c.run(ctx, tx)
+	})
 }
 
 // The codes of the databases for: somebody else was first, or the server is going away.

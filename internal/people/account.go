@@ -86,7 +86,7 @@ func (p *People) CreateAccount(ctx context.Context, s *Session, f Factor, name, 
 		if len(all) >= maxAccounts {
 			return &InputError{"name", "is one too many: there are 1000 accounts"}
 		}
-		a.CreatedAt, a.UpdatedAt = c.now, c.now
+		a.ID, a.CreatedAt, a.UpdatedAt = 0, c.now, c.now // this may run again
 		if err := c.tx.PutAccount(ctx, &a); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func (p *People) CreateKey(ctx context.Context, s *Session, name string, role Ro
 		if len(all) >= maxKeys {
 			return &InputError{"name", "is one too many: there are 1000 keys"}
 		}
-		k.CreatedBy = personOf(by)
+		k.ID, k.CreatedBy = 0, personOf(by) // this may run again
 		if err := tx.PutKey(ctx, &k); err != nil {
 			return err
 		}

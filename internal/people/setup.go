@@ -60,6 +60,7 @@ func (p *People) Setup(ctx context.Context, token, name, password string) (Accou
 		if err := mayset(ctx, tx, token); err != nil {
 			return err
 		}
+		a.ID = 0 // this may run again
 		if err := tx.PutAccount(ctx, &a); err != nil {
 			return err
 		}

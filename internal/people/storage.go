@@ -18,7 +18,8 @@ type Storage interface {
 	View(ctx context.Context, f func(Tx) error) error
 	// Change runs f in a transaction that an error of f undoes. Transactions of
 	// Change run one after another, those of other processes on the same database
-	// included, so that what f has read still holds when it writes.
+	// included, so that what f has read still holds when it writes. Where that made
+	// some wait for each other, f runs again.
 	Change(ctx context.Context, f func(Tx) error) error
 }
 
