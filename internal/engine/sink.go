@@ -18,9 +18,12 @@ import (
 )
 
 const (
-	// maxBatch and batchEvery bound what is stored in one transaction.
+	// maxBatch and batchEvery bound what is stored in one transaction. Where there is
+	// much to store it is for busyEvery: a transaction has its price.
 	maxBatch   = 1_000
-	batchEvery = 50 * time.Millisecond
+	batchEvery = 30 * time.Millisecond
+	busyEvery  = 200 * time.Millisecond
+	busyBatch  = 8
 	// storeTries is how often a transaction is begun, from storePause on ever slower.
 	storeTries = 6
 	storePause = 50 * time.Millisecond
@@ -49,6 +52,7 @@ type sink struct {
 	in     chan *item
 	ends   chan struct{}
 	wait   sync.WaitGroup
+	busy   bool // the last batch was a large one
 }
 
 func newSink(e *Engine) *sink {
@@ -107,7 +111,12 @@ func (s *sink) drain(ctx context.Context) {
 // gather waits a moment for more to be stored together with the first.
 func (s *sink) gather(first *item) []*item {
 	batch := []*item{first}
-	timer := time.NewTimer(batchEvery)
+	every := batchEvery
+	if s.busy {
+		every = busyEvery
+	}
+	defer func() { s.busy = len(batch) >= busyBatch }()
+	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for len(batch) < maxBatch {
 		select {
@@ -170,10 +179,34 @@ func (s *sink) once(ctx context.Context, batch []*item) (err error) {
 			err = fmt.Errorf("storing results panicked: %v\n%s", value, debug.Stack())
 		}
 	}()
-	return s.engine.o.Store.InTx(ctx, func(tx *store.Tx) error {
-		c := &commit{engine: s.engine, now: s.engine.now(), batch: batch}
+	var c *commit
+	err = s.engine.o.Store.InTx(ctx, func(tx *store.Tx) error {
+		c = &commit{engine: s.engine, now: s.engine.now(), batch: batch}
 		return c.run(ctx, tx)
 	})
+	if err == nil {
+		c.log(ctx)
+	}
+	return err
+}
+
+// log says in the log which incidents began and ended.
+func (c *commit) log(ctx context.Context) {
+	for i := range c.events {
+		e := &c.events[i]
+		level, message := slog.LevelInfo, "an incident is resolved"
+		switch {
+		case e.Name == watch.EventOpened:
+			level, message = slog.LevelWarn, "an incident was opened"
+		case e.Name != watch.EventResolved:
+			continue
+		}
+		attrs := []slog.Attr{slog.String("monitor", c.monitors[e.Monitor].Definition.Name), slog.String("axis", string(e.Axis)), slog.String("text", e.Text)}
+		if e.Data != nil {
+			attrs = append(attrs, slog.String("reason", e.Data.Reason), slog.Int64("incident", e.Data.Incident))
+		}
+		c.engine.log.LogAttrs(ctx, level, message, attrs...)
+	}
 }
 
 // The codes of the databases for: somebody else was first, or the server is going away.
@@ -197,5 +230,6 @@ func passing(err error) bool {
 		code := lite.Code() & 0xff
 		return code == sqliteBusy || code == sqliteLocked
 	}
-	return errors.Is(err, driver.ErrBadConn)
+	// Another node opened the incident of the location at the same time.
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, store.ErrIncidentOpen)
 }

@@ -242,6 +242,40 @@ func TestSystem(t *testing.T) {
 	}
 }
 
+// Of two processes at one location one is blind and the other is not: that is one
+// incident, which is over when the first is blind no more, or gone.
+func TestSystemOfTwoProcesses(t *testing.T) {
+	w := newWorld(t)
+	now := epoch()
+	bad, fine := w.letter('L'), w.letter('O')
+	i, _ := DecideSystem("local", nil, []*Observation{bad}, now)
+	saved := 0
+	step := func(o *Observation) []Event {
+		now = now.Add(time.Second)
+		next, events := DecideSystem("local", i, []*Observation{o}, now)
+		if next != nil {
+			saved++
+			i = next
+		}
+		return events
+	}
+	for range 300 {
+		if events := slices.Concat(step(fine), step(bad)); len(events) != 0 || !i.Open() {
+			t.Fatalf("%v: %+v %+v", now, i, events)
+		}
+	}
+	same(t, "saved", saved, 30)
+	last := now
+	for i.Open() {
+		if step(fine); now.Sub(last) > time.Hour {
+			t.Fatal("it is never over")
+		}
+	}
+	if took := now.Sub(last); took < sightedAfter-blindEvery || took > sightedAfter {
+		t.Errorf("it was over %s after the last time", took)
+	}
+}
+
 func TestCurrent(t *testing.T) {
 	w := newWorld(t)
 	every := time.Duration(w.m.Definition.Interval)

@@ -106,6 +106,8 @@ type Incident struct {
 	ResolutionTold bool `json:"resolution_told,omitempty"`
 	// SteppedAt is when the last step was taken.
 	SteppedAt time.Time `json:"stepped_at,omitzero"`
+	// SeenAt is, of System, when checks could not be run last, or a little before.
+	SeenAt time.Time `json:"seen_at,omitzero"`
 	// Wave is how often the steps began anew, as it got worse after somebody had
 	// acknowledged it.
 	Wave int `json:"wave,omitempty"`

@@ -108,10 +108,17 @@ func Removed(m *Monitor, open []Incident, now time.Time) ([]Incident, []Event) {
 	return changed, events
 }
 
+// sightedAfter is how long nobody at a location was blind when that is over, and
+// blindEvery how often it is noted that somebody still is.
+const (
+	sightedAfter = time.Minute
+	blindEvery   = 20 * time.Second
+)
+
 // DecideSystem says what observations mean for the location that made them: checks that
 // cannot be run are one incident there, however many monitors there are. It opens
-// when none of them could be run, and ends when all could, so that a location which
-// can run some of them tells nothing each time.
+// when none of them could be run. It ends when all could, and for a while none could
+// not: several processes may check from a location of which one is blind.
 func DecideSystem(location string, open *Incident, observations []*Observation, now time.Time) (changed *Incident, events []Event) {
 	now = cut(now)
 	var local *Observation
@@ -126,7 +133,7 @@ func DecideSystem(location string, open *Incident, observations []*Observation, 
 		}
 	}
 	switch {
-	case local != nil && ran == 0 && open == nil:
+	case open == nil && local != nil && ran == 0:
 		text := ReasonText(local.Reason)
 		t := trouble{
 			axis: System, state: Blind, reason: local.Reason, text: text,
@@ -134,10 +141,15 @@ func DecideSystem(location string, open *Incident, observations []*Observation, 
 			title: "checks cannot be run at " + plain.Line(location, maxName),
 		}
 		i := t.open(0, now)
-		i.Location = location
+		i.Location, i.SeenAt = location, now
 		at := Event{At: now, Name: EventBlind, Axis: System, Text: i.Title + ": " + text, Data: &Facts{Location: location, Reason: local.Reason}}
 		return &i, []Event{at, i.event(EventOpened, now)}
-	case local == nil && ran > 0 && open != nil && open.Open():
+	case open == nil:
+	case local != nil && now.Sub(open.SeenAt) >= blindEvery:
+		i := *open
+		i.SeenAt = now
+		return &i, nil
+	case local == nil && ran > 0 && open.Open() && now.Sub(open.SeenAt) >= sightedAfter:
 		i := *open
 		i.resolve(now)
 		at := Event{At: now, Name: EventSighted, Axis: System, Text: "checks run again at " + plain.Line(location, maxName), Data: &Facts{Location: location}}
