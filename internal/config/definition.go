@@ -317,7 +317,7 @@ func (escalationStep) about() (name, title string) { return "a step", "Step of a
 type windowConfig struct {
 	object
 	Name     string     `yaml:"name" is:"required" example:"nightly backup" doc:"What the window is called. Unique."`
-	Kind     windowKind `yaml:"kind" is:"required" doc:"maintenance leaves its time out of uptime and tells nobody of anything; expected-change tells nobody of changes of the surface. Neither approves anything."`
+	Kind     windowKind `yaml:"kind" is:"required" doc:"maintenance leaves its time out of uptime and tells nobody of availability; expected-change tells nobody of changes of the surface. Neither approves anything."`
 	Monitors []string   `yaml:"monitors" is:"unique" max:"10000" example:"[search]" doc:"The monitors that it concerns, by name. Without monitors, tags and groups it concerns all; with several of them, those of any."`
 	Tags     []string   `yaml:"tags" is:"unique" max:"50" example:"[prod]" doc:"The monitors that have one of these tags."`
 	Groups   []string   `yaml:"groups" is:"unique" max:"50" example:"[payments]" doc:"The monitors of these groups."`

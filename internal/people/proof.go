@@ -15,6 +15,7 @@ const (
 	ActionUnapprove = "unapprove"
 	ActionEdit      = "edit"   // of what is checked, or of how strictly
 	ActionWindow    = "window" // of an expected change
+	ActionPaging    = "paging" // of who is told of what
 )
 
 // ProofLife is how long a proof counts.
@@ -137,11 +138,11 @@ func (st Statement) check() error {
 		if st.Digest.IsZero() {
 			return &InputError{"digest", "of the surface that was shown is missing"}
 		}
-	case ActionUnapprove, ActionEdit, ActionWindow:
+	case ActionUnapprove, ActionEdit, ActionWindow, ActionPaging:
 	default:
-		return &InputError{"action", "has to be accept, unapprove, edit or window"}
+		return &InputError{"action", "has to be accept, unapprove, edit, window or paging"}
 	}
-	if st.Monitor <= 0 && st.Action != ActionWindow { // a window may concern many
+	if st.Monitor <= 0 && st.Action != ActionWindow && st.Action != ActionPaging { // which may concern many
 		return &InputError{"monitor", "is missing"}
 	}
 	if len(st.Items) > maxItems {

@@ -48,7 +48,7 @@ func TestProve(t *testing.T) {
 func TestProveIsRefused(t *testing.T) {
 	ctx := t.Context()
 	for role, want := range map[Role]error{Viewer: ErrForbidden, Editor: ErrForbidden, Approver: nil, Admin: nil} {
-		for _, action := range []string{ActionAccept, ActionUnapprove, ActionEdit, ActionWindow} {
+		for _, action := range []string{ActionAccept, ActionUnapprove, ActionEdit, ActionWindow, ActionPaging} {
 			h := newHouse(t)
 			_, s := h.person(t, "bob", role)
 			st := Statement{Action: action, Monitor: 1, Digest: surface.Digest{1}}

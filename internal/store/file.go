@@ -288,7 +288,7 @@ func (r *replacing) updateMonitor(ctx context.Context, s, w *watch.Monitor) erro
 	}
 	switch {
 	case w.Paused && !s.Paused:
-		if err := r.resolve(ctx, s); err != nil {
+		if err := r.resolve(ctx, s, watch.Stopped); err != nil {
 			return err
 		}
 		r.event(s.ID, watch.EventPaused, "the file pauses the monitor")
@@ -299,7 +299,7 @@ func (r *replacing) updateMonitor(ctx context.Context, s, w *watch.Monitor) erro
 }
 
 func (r *replacing) removeMonitor(ctx context.Context, s *watch.Monitor) error {
-	if err := r.resolve(ctx, s); err != nil {
+	if err := r.resolve(ctx, s, watch.Removed); err != nil {
 		return err
 	}
 	r.event(s.ID, watch.EventDeleted, "monitor "+s.Definition.Name+" was removed from the file")
@@ -309,13 +309,15 @@ func (r *replacing) removeMonitor(ctx context.Context, s *watch.Monitor) error {
 	return nil
 }
 
-// resolve ends the open incidents of a monitor that is not checked any more.
-func (r *replacing) resolve(ctx context.Context, m *watch.Monitor) error {
+// resolve ends the open incidents that are over now that a monitor is not checked any more.
+func (r *replacing) resolve(ctx context.Context, m *watch.Monitor,
+	over func(*watch.Monitor, []watch.Incident, time.Time) ([]watch.Incident, []watch.Event),
+) error {
 	open, err := r.OpenIncidents(ctx, []int64{m.ID})
 	if err != nil {
 		return err
 	}
-	incidents, events := watch.Removed(m, open[m.ID], r.now)
+	incidents, events := over(m, open[m.ID], r.now)
 	r.incidents = append(r.incidents, incidents...)
 	r.events = append(r.events, events...)
 	return nil

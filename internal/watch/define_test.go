@@ -160,9 +160,9 @@ func TestLoosens(t *testing.T) {
 		"identity": {nil, func(d *Definition) {
 			d.Transport, d.AuthMode, d.Headers, d.ProtocolVersion = SSE, AuthHeader, []string{"X"}, "2025-06-18"
 		}, false, []string{"transport: streamable-http -> sse", "auth_mode: none -> header", "headers: nothing -> X", "protocol_version: nothing -> 2025-06-18"}},
-		"seldom": {nil, func(d *Definition) { d.Interval = Duration(MaxInterval) }, false, []string{"interval: 10m0s -> 168h0m0s"}},
-		"from elsewhere": {nil, func(d *Definition) { d.Locations = []string{"mars"} }, false, []string{"locations: without local"}},
-		"told to others": {nil, func(d *Definition) { d.Escalation = "quiet" }, false, []string{"escalation: default -> quiet"}},
+		"seldom":            {nil, func(d *Definition) { d.Interval = Duration(MaxInterval) }, false, []string{"interval: 10m0s -> 168h0m0s"}},
+		"from elsewhere":    {nil, func(d *Definition) { d.Locations = []string{"mars"} }, false, []string{"locations: without local"}},
+		"told to others":    {nil, func(d *Definition) { d.Escalation = "quiet" }, false, []string{"escalation: default -> quiet"}},
 		"values of headers": {nil, nil, true, []string{"headers: other values"}},
 		"one effect": {nil, func(d *Definition) {
 			d.DriftEffects = map[surface.Class]surface.Effect{surface.ToolAdded: surface.Event}

@@ -137,6 +137,12 @@ func TestNoWayAroundApproval(t *testing.T) {
 	id := w.monitor("search", map[string]any{"external_id": "ext", "max_tools": 5, "expected_tools": []string{"find"}})
 	w.observe(id, tools(map[string]string{"find": "Finds things."}))
 	address := path("/monitors/%d", id)
+	w.request("POST", "/channels", w.credentials["key admin"], map[string]any{"name": "nowhere", "type": "webhook", "settings": map[string]any{"url": "https://hooks.example.com/x"}}, http.StatusCreated, nil)
+	w.request("PUT", "/escalations/quiet", w.credentials["key admin"], map[string]any{"steps": []any{map[string]any{"channels": []string{"nowhere"}, "delay": "1h"}}}, http.StatusOK, nil)
+	w.request("POST", "/windows", w.credentials["session approver"], map[string]any{
+		"name": "canaries", "kind": "expected-change", "tags": []string{"unstable"}, "groups": []string{"unstable"},
+		"days": []string{"mon"}, "from": "00:00", "for": "168h", "password": password,
+	}, http.StatusCreated, nil)
 	edits := map[string]map[string]any{
 		"another endpoint":           {"url": "https://other.example.com/mcp"},
 		"another transport":          {"transport": "sse"},
@@ -147,6 +153,11 @@ func TestNoWayAroundApproval(t *testing.T) {
 		"no cap of tools":            {"max_tools": 0},
 		"fewer expected tools":       {"expected_tools": []any{}},
 		"a higher failure threshold": {"failure_threshold": 50},
+		"once a week":                {"interval": "168h"},
+		"where nobody checks":        {"locations": []string{"mars"}},
+		"told to somebody else":      {"escalation": "quiet"},
+		"into a planned change":      {"tags": []string{"unstable"}},
+		"under the name of one":      {"name": "canary", "group": "unstable"},
 	}
 	for name, edit := range edits {
 		for _, who := range []string{"key editor", "key admin"} {

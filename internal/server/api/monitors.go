@@ -80,15 +80,15 @@ type proven struct {
 	Body *ops.Proof
 }
 
-func (p *proven) proof() ops.Proof {
-	if p.Body == nil {
+func proofOf(body *ops.Proof) ops.Proof {
+	if body == nil {
 		return ops.Proof{}
 	}
-	return *p.Body
+	return *body
 }
 
 func (a *API) deleteMonitor(ctx context.Context, in *proven) (*none, error) {
-	return &none{}, a.ops.DeleteMonitor(ctx, actorOf(ctx), in.ID, in.proof())
+	return &none{}, a.ops.DeleteMonitor(ctx, actorOf(ctx), in.ID, proofOf(in.Body))
 }
 
 func (a *API) pauseMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], error) {

@@ -135,8 +135,12 @@ func (a *API) putEscalation(ctx context.Context, in *struct {
 	return answer(a.ops.PutEscalation(ctx, actorOf(ctx), in.Name, in.Body))
 }
 
-func (a *API) deleteEscalation(ctx context.Context, in *ByName) (*none, error) {
-	return &none{}, a.ops.DeleteEscalation(ctx, actorOf(ctx), in.Name)
+func (a *API) deleteEscalation(ctx context.Context, in *struct {
+	ByName
+	Body *ops.Proof
+},
+) (*none, error) {
+	return &none{}, a.ops.DeleteEscalation(ctx, actorOf(ctx), in.Name, proofOf(in.Body))
 }
 
 func (a *API) windows(ctx context.Context, _ *none) (*body[ops.Page[watch.Window]], error) {

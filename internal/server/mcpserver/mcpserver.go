@@ -114,7 +114,7 @@ func newServer(t *tools) *mcp.Server {
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes},
 	}, t.create)
 	add(t, s, &mcp.Tool{
-		Name: "pause_monitor", Description: "Stop the checks of a monitor and resolve its open incidents. Its history stays.",
+		Name: "pause_monitor", Description: "Stop the checks of a monitor and resolve what is open of its availability. What is open of its surface and posture stays, and so does its history.",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &no},
 	}, t.pause)
 	add(t, s, &mcp.Tool{

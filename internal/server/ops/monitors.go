@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/store"
@@ -224,8 +225,31 @@ func (o *Ops) prepare(ctx context.Context, t *store.Tx, m *watch.Monitor, next f
 	}
 	if guarded(m) {
 		c.needs = watch.Loosens(&m.Definition, &c.after, c.headersChanged)
+		entered, err := o.enters(ctx, t, m, &c.after)
+		if err != nil {
+			return nil, err
+		}
+		c.needs = append(c.needs, entered...)
 	}
 	return c, nil
+}
+
+// enters are the windows of an expected change that a change of name, tags or group
+// brings a monitor into.
+func (o *Ops) enters(ctx context.Context, t *store.Tx, m *watch.Monitor, after *watch.Definition) (names []string, err error) {
+	windows, err := t.Windows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := *m
+	next.Definition = *after
+	for i := range windows {
+		w := &windows[i]
+		if w.Kind == watch.ExpectedChange && w.Concerns(&next) && !w.Concerns(m) {
+			names = append(names, "the window "+w.Name)
+		}
+	}
+	return names, nil
 }
 
 func onlyNames(headers []Header) bool {
@@ -307,7 +331,7 @@ func (o *Ops) DeleteMonitor(ctx context.Context, actor people.Actor, id int64, p
 
 func (o *Ops) remove(ctx context.Context, t *store.Tx, actor people.Actor, m *watch.Monitor) error {
 	events := []watch.Event{o.event(watch.EventDeleted, m, actor, "monitor "+m.Definition.Name+" was deleted")}
-	if err := o.close(ctx, t, m, events); err != nil {
+	if err := o.close(ctx, t, m, watch.Removed, events); err != nil {
 		return err
 	}
 	if err := o.audit(ctx, t, actor, "monitor.delete", "monitor:"+m.Definition.Name, m.Definition.URL); err != nil {
@@ -316,22 +340,25 @@ func (o *Ops) remove(ctx context.Context, t *store.Tx, actor people.Actor, m *wa
 	return t.DeleteMonitor(ctx, m.ID)
 }
 
-// close resolves what is open of a monitor that is not checked any more, and writes the
+// close resolves what is over now that a monitor is not checked any more, and writes the
 // events of that after those given.
-func (o *Ops) close(ctx context.Context, t *store.Tx, m *watch.Monitor, events []watch.Event) error {
+func (o *Ops) close(ctx context.Context, t *store.Tx, m *watch.Monitor,
+	over func(*watch.Monitor, []watch.Incident, time.Time) ([]watch.Incident, []watch.Event), events []watch.Event,
+) error {
 	open, err := t.OpenIncidents(ctx, []int64{m.ID})
 	if err != nil {
 		return err
 	}
-	incidents, more := watch.Removed(m, open[m.ID], o.now())
+	incidents, more := over(m, open[m.ID], o.now())
 	if err := t.SaveIncidents(ctx, incidents); err != nil {
 		return err
 	}
 	return t.InsertEvents(ctx, append(events, more...))
 }
 
-// PauseMonitor stops the checks of a monitor and resolves what is open of it;
-// ResumeMonitor starts them again. Both can be repeated.
+// PauseMonitor stops the checks of a monitor and resolves what is open of its
+// availability; what is open of its surface and posture stays. ResumeMonitor starts the
+// checks again. Both can be repeated.
 func (o *Ops) PauseMonitor(ctx context.Context, actor people.Actor, id int64) (Monitor, error) {
 	return o.setPaused(ctx, actor, id, true)
 }
@@ -375,7 +402,7 @@ func (o *Ops) switchPause(ctx context.Context, t *store.Tx, actor people.Actor, 
 	if !paused {
 		return t.InsertEvents(ctx, []watch.Event{o.event(watch.EventResumed, m, actor, "checks go on")})
 	}
-	return o.close(ctx, t, m, []watch.Event{o.event(watch.EventPaused, m, actor, "checks stop")})
+	return o.close(ctx, t, m, watch.Stopped, []watch.Event{o.event(watch.EventPaused, m, actor, "checks stop")})
 }
 
 // RunNow has a monitor checked as soon as a worker is free. The result appears among

@@ -19,7 +19,8 @@ import (
 type ChannelInput struct {
 	Name     string            `json:"name" minLength:"1" maxLength:"200"`
 	Type     string            `json:"type" minLength:"1" maxLength:"40" doc:"One of the types that GET /channel-types lists."`
-	Settings map[string]string `json:"settings,omitempty" doc:"By the fields of the type; stored encrypted and never given out. A secret that is blank or left out keeps the one that is stored."`
+	Settings map[string]string `json:"settings,omitempty" doc:"By the fields of the type; stored encrypted and never given out. A secret that is blank or left out keeps the one that is stored, unless it would be sent to another place."`
+	Proof
 }
 
 // EscalationInput makes or replaces a policy.
@@ -27,6 +28,7 @@ type EscalationInput struct {
 	On     []string     `json:"on,omitempty" maxItems:"20" doc:"States that page: down, misconfigured, degraded, changed, inconsistent, flagged, blind. By default all of these but misconfigured and degraded."`
 	Steps  []watch.Step `json:"steps" minItems:"1" maxItems:"20" nullable:"false" doc:"After delay (such as 10m) since the step before, channels (their names) are told."`
 	Repeat int          `json:"repeat,omitempty" minimum:"0" maximum:"1000" doc:"How often the steps start over while nobody acknowledges."`
+	Proof
 }
 
 // WindowInput makes or replaces a planned time. A single one has start and end, one that
@@ -71,7 +73,8 @@ func (o *Ops) Channel(ctx context.Context, actor people.Actor, id int64) (watch.
 	return out, err
 }
 
-// PutChannel makes a channel with id 0 and otherwise replaces the one with that id.
+// PutChannel makes a channel with id 0 and otherwise replaces the one with that id. To
+// change one that a policy tells takes a proof: it is how people hear of changes.
 func (o *Ops) PutChannel(ctx context.Context, actor people.Actor, id int64, in ChannelInput) (watch.Channel, error) {
 	if err := may(actor, people.Administer); err != nil {
 		return watch.Channel{}, err
@@ -79,8 +82,11 @@ func (o *Ops) PutChannel(ctx context.Context, actor people.Actor, id int64, in C
 	if strings.TrimSpace(in.Name) != in.Name || plain.Line(in.Name, len(in.Name)) != in.Name {
 		return watch.Channel{}, invalid(watch.Problem{Field: "name", Text: "has characters that cannot be seen, or blanks around it"})
 	}
+	if _, person := actor.Session(); alert.AdminOnly(in.Type) && !person {
+		return watch.Channel{}, refuse(ProofRequired, "a person has to do it, signed in", "a channel of type %q goes where no policy on addresses holds", in.Type)
+	}
 	var out watch.Channel
-	err := o.change(ctx, "channel", func(t *store.Tx) error {
+	err := o.paging(ctx, actor, in.Proof, "channel", func(t *store.Tx, prove func([]string) error) error {
 		c := &watch.Channel{Source: watch.FromAPI, CreatedAt: o.now()}
 		before := ""
 		if id != 0 {
@@ -93,14 +99,24 @@ func (o *Ops) PutChannel(ctx context.Context, actor people.Actor, id int64, in C
 			}
 			c, before = stored, stored.Name
 		}
-		settings := kept(in, c)
-		if problems := alert.Validate(in.Type, settings); len(problems) > 0 {
+		settings, problems := kept(in, c)
+		if len(problems) == 0 {
+			problems = alert.Validate(in.Type, settings)
+		}
+		if len(problems) > 0 {
 			return invalid(inSettings(problems)...)
 		}
 		if before != "" && before != in.Name {
 			if err := unused(ctx, t, before); err != nil {
 				return err
 			}
+		}
+		diverted, err := diverts(ctx, t, c, in.Type, settings)
+		if err == nil {
+			err = prove(diverted)
+		}
+		if err != nil {
+			return err
 		}
 		c.Name, c.Type, c.Settings, c.UpdatedAt = in.Name, in.Type, settings, o.now()
 		c.Shown = alert.Shown(in.Type, settings)
@@ -112,27 +128,6 @@ func (o *Ops) PutChannel(ctx context.Context, actor people.Actor, id int64, in C
 		return o.audit(ctx, t, actor, "channel.put", "channel:"+c.Name, c.Type+" "+c.Shown)
 	})
 	return out, err
-}
-
-// kept are the settings of a change: secrets of the same type that are left blank stay.
-func kept(in ChannelInput, stored *watch.Channel) map[string]string {
-	out := map[string]string{}
-	for name, value := range in.Settings {
-		if value != "" {
-			out[name] = value
-		}
-	}
-	if stored.Type != in.Type {
-		return out
-	}
-	for _, typ := range alert.Types() {
-		for _, f := range typ.Fields {
-			if value := stored.Settings[f.Name]; typ.Name == in.Type && f.Secret && out[f.Name] == "" && value != "" {
-				out[f.Name] = value
-			}
-		}
-	}
-	return out
 }
 
 func inSettings(problems []watch.Problem) []watch.Problem {
@@ -231,13 +226,14 @@ func (o *Ops) Escalation(ctx context.Context, actor people.Actor, name string) (
 	return out, err
 }
 
-// PutEscalation makes or replaces the policy of that name.
+// PutEscalation makes or replaces the policy of that name. What watch.Quiets names takes
+// a proof.
 func (o *Ops) PutEscalation(ctx context.Context, actor people.Actor, name string, in EscalationInput) (watch.Escalation, error) {
 	if err := may(actor, people.Administer); err != nil {
 		return watch.Escalation{}, err
 	}
 	e := watch.Escalation{Name: name, Source: watch.FromAPI, On: in.On, Steps: in.Steps, Repeat: in.Repeat}
-	err := o.change(ctx, "policy", func(t *store.Tx) error {
+	err := o.paging(ctx, actor, in.Proof, "policy", func(t *store.Tx, prove func([]string) error) error {
 		channels, err := t.Channels(ctx)
 		if err != nil {
 			return err
@@ -249,6 +245,16 @@ func (o *Ops) PutEscalation(ctx context.Context, actor people.Actor, name string
 		if problems := e.Validate(names); len(problems) > 0 {
 			return invalid(problems...)
 		}
+		before, err := t.Escalation(ctx, name)
+		if errors.Is(err, store.ErrNotFound) {
+			before, err = &watch.Escalation{}, nil
+		}
+		if err == nil && before.Source != watch.FromFile {
+			err = prove(watch.Quiets(before, &e))
+		}
+		if err != nil {
+			return err
+		}
 		if err := t.PutEscalation(ctx, &e); err != nil {
 			return err
 		}
@@ -257,12 +263,13 @@ func (o *Ops) PutEscalation(ctx context.Context, actor people.Actor, name string
 	return e, err
 }
 
-// DeleteEscalation removes a policy that no monitor follows.
-func (o *Ops) DeleteEscalation(ctx context.Context, actor people.Actor, name string) error {
+// DeleteEscalation removes a policy that no monitor follows. The default one, which is
+// followed where there is no other, takes a proof.
+func (o *Ops) DeleteEscalation(ctx context.Context, actor people.Actor, name string, p Proof) error {
 	if err := may(actor, people.Administer); err != nil {
 		return err
 	}
-	return o.change(ctx, "policy", func(t *store.Tx) error {
+	return o.paging(ctx, actor, p, "policy", func(t *store.Tx, prove func([]string) error) error {
 		e, err := t.Escalation(ctx, name)
 		if err != nil {
 			return err
@@ -277,6 +284,11 @@ func (o *Ops) DeleteEscalation(ctx context.Context, actor people.Actor, name str
 		for _, m := range monitors {
 			if m.Definition.Escalation == name && name != watch.DefaultEscalation {
 				return refuse(InUse, "give it another policy first", "the monitor %q follows the policy %q", m.Definition.Name, name)
+			}
+		}
+		if name == watch.DefaultEscalation {
+			if err := prove(watch.Quiets(e, nil)); err != nil {
+				return err
 			}
 		}
 		if err := t.DeleteEscalation(ctx, name); err != nil {
