@@ -19,7 +19,11 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
-const maxRecipients = 20
+const (
+	maxRecipients = 20
+	// maxTalk is how much a mail server may say about one mail, with its certificates.
+	maxTalk = 1 << 20
+)
 
 func emailKind() kind {
 	return kind{
@@ -209,6 +213,7 @@ func (l *smtpLine) dial(ctx context.Context, network, address string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
+	conn = &bounded{Conn: conn, left: maxTalk}
 	l.stop = context.AfterFunc(l.ctx, func() { conn.Close() })
 	if l.settings.get("tls") != "tls" {
 		return conn, nil
@@ -219,6 +224,26 @@ func (l *smtpLine) dial(ctx context.Context, network, address string) (net.Conn,
 		return nil, err
 	}
 	return secure, nil
+}
+
+// errTalk ends a mail whose server does not stop talking.
+var errTalk = fmt.Errorf("the mail server said more than %d KiB", maxTalk>>10)
+
+// bounded is a connection that gives up to left bytes: the SMTP client keeps a line of
+// any length in memory.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+// Read reads what is left of the bound at most.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTalk
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // smtpError tells what a server refused for good from what may pass.

@@ -1,13 +1,17 @@
 package alert
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"mime"
 	"mime/quotedprintable"
+	"net"
 	stdmail "net/mail"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -243,5 +247,41 @@ func TestEmailPolicy(t *testing.T) {
 	}
 	if len(server.heard()) != 0 {
 		t.Error("the server was spoken to")
+	}
+}
+
+// TestEmailEndlessLine: a server that does not end its line is not kept in memory.
+func TestEmailEndlessLine(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrote atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		chunk := bytes.Repeat([]byte("220-"), 16<<10)
+		for wrote.Load() < 256<<20 {
+			n, err := conn.Write(chunk)
+			wrote.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	})
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	c := fileChannel("email", map[string]string{"host": "127.0.0.1", "port": port, "tls": "none", "from": "a@example.com", "to": "b@example.com"})
+	_, err = newSender(t, Options{}).Send(t.Context(), c, messages()["down"])
+	if !isRetry(err) || !strings.Contains(err.Error(), "said more than 1024 KiB") {
+		t.Errorf("%v", err)
+	}
+	listener.Close()
+	wg.Wait()
+	if n := wrote.Load(); n > 64<<20 {
+		t.Errorf("the server was listened to for %d bytes", n)
 	}
 }
