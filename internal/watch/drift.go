@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -63,6 +64,10 @@ func (d *decider) seeSurface() {
 	d.noteDigest()
 }
 
+// loginUnseen is how long a login can stay out of sight: it is not looked at in every
+// check, and may be somebody else's.
+const loginUnseen = 2 * time.Hour
+
 // seeUnseen counts the results in a row that did not see all of a surface that is
 // approved, though the server answered. As many as make a failure count are as bad as
 // listings that differ: else a server that lists without an end, or so that clients
@@ -73,12 +78,18 @@ func (d *decider) seeUnseen() {
 		return
 	}
 	l := d.here()
+	if l.SeenAt.IsZero() {
+		l.SeenAt = l.At
+	}
+	listed := !d.seen().IsZero()
 	switch now := availabilityOf(o.Status); {
-	case !d.seen().IsZero():
-		l.Unseen = 0
+	case listed && (o.Verified == nil || len(o.Verified.Unlisted) == 0):
+		l.Unseen, l.SeenAt = 0, l.At
 	case o.Local, severity(now) >= severity(Misconfigured), o.Protocol == "": // it did not answer
 	default:
-		if l.Unseen++; l.Unseen >= d.m.Definition.FailureThreshold && l.Surface != Changed {
+		l.Unseen++
+		long := l.Unseen >= d.m.Definition.FailureThreshold && (!listed || l.At.Sub(l.SeenAt) > loginUnseen)
+		if long && l.Surface != Changed {
 			l.Surface = Inconsistent
 			if d.surfaceText == "" {
 				d.surfaceReason, d.surfaceText = ReasonUnseen, ReasonText(ReasonUnseen)

@@ -450,6 +450,33 @@ func TestUnseen(t *testing.T) {
 	same(t, "in part", w.st.Surface.State, Inconsistent)
 }
 
+// A login that was approved has to be looked at now and then.
+func TestLoginUnseen(t *testing.T) {
+	w := newWorld(t, func(d *Definition) { d.Interval = Duration(time.Hour) })
+	login := func(auth string) *surface.Surface {
+		s, err := surface.Read([]byte(`{"serverInfo":{"name":"s","version":"1.0.0"},"tools":[]` + auth + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	with := login(`,"auth":{"resource":{"resource":"https://mcp.example.com/mcp"},"issuer":{"issuer":"https://login.example.com"}}`)
+	w.see(w.saw(with))
+	w.tick()
+	w.see(w.saw(with))
+	for _, want := range []string{AsApproved, AsApproved, Inconsistent} {
+		w.tick()
+		o := w.saw(login(""))
+		o.Protocol = "2025-06-18"
+		w.see(o)
+		same(t, "surface", w.st.Surface.State, want)
+	}
+	same(t, "reason", w.st.Surface.Reason, ReasonUnseen)
+	w.tick()
+	w.see(w.saw(with))
+	same(t, "looked at again", w.st.Surface.State, AsApproved)
+}
+
 // What one of several locations is told is told to agents there.
 func TestOneLocationSeesAnother(t *testing.T) {
 	w := newWorld(t, func(d *Definition) { d.Locations = []string{"a", "b", "c"} })

@@ -76,10 +76,12 @@ type LocationState struct {
 	RecentN int    `json:"recent_n,omitempty"`
 	// Flapping: good and bad results took turns.
 	Flapping bool `json:"flapping,omitempty"`
-	// Digest is that of the last surface it saw to its end, and Unseen counts the
-	// results in a row since then in which the server answered.
+	// Digest is that of the last surface it saw to its end.
 	Digest surface.Digest `json:"digest,omitzero"`
-	Unseen int            `json:"unseen,omitempty"`
+	// SeenAt is when it saw all of what is approved, and Unseen counts the results in a
+	// row since then in which the server answered.
+	SeenAt time.Time `json:"seen_at,omitzero"`
+	Unseen int       `json:"unseen,omitempty"`
 }
 
 // State is what a monitor remembers. It is a value: Decide returns the next one.
