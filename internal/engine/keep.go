@@ -93,9 +93,9 @@ func (e *Engine) expire(ctx context.Context, now time.Time) error {
 				wanted = append(wanted, store.Confirmation{Monitor: id, Location: location, At: now})
 			}
 		}
-		if err := tx.InsertEvents(ctx, events); err != nil {
+		if err := tx.Confirm(ctx, wanted); err != nil {
 			return err
 		}
-		return tx.Confirm(ctx, wanted)
+		return tx.InsertEvents(ctx, events)
 	})
 }

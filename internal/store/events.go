@@ -22,10 +22,21 @@ type EventFilter struct {
 	Ascending bool
 }
 
-// InsertEvents stores events and sets their IDs, in increasing order. Events of
-// several transactions at the same time may become visible in another order than that
-// of their ids.
+// eventsLock is the advisory lock of who stores events on PostgreSQL.
+const eventsLock = 0x6d6376_65766e74
+
+// InsertEvents stores events and sets their IDs, in increasing order. They become visible
+// in the order of their ids, so that who reads from the last one on misses none: others
+// that store events wait until the transaction ends. It is best the last that one does.
 func (t *Tx) InsertEvents(ctx context.Context, events []watch.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if t.postgres() {
+		if _, err := t.exec(ctx, "select pg_advisory_xact_lock($1)", int64(eventsLock)); err != nil {
+			return fmt.Errorf("wait for others that store events: %w", err)
+		}
+	}
 	b := batch{columns: "monitor bigint, at bigint, name text, axis text, line text, actor text, data text"}
 	for i := range events {
 		e := &events[i]
