@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -88,10 +89,27 @@ func (w *deliverWorker) Work(ctx context.Context, job *river.Job[deliverArgs]) e
 	if err := e.record(ctx, d, status); err != nil {
 		return err
 	}
+	e.logDelivery(ctx, n, &d, status)
 	if status == watch.Pending {
 		return river.JobSnooze(again)
 	}
 	return nil
+}
+
+// logDelivery says in the log who was told, and who could not be.
+func (e *Engine) logDelivery(ctx context.Context, n *watch.Notification, d *watch.Delivery, status string) {
+	attrs := []slog.Attr{
+		slog.String("channel", n.Channel), slog.String("phase", string(n.Phase)), slog.String("title", n.Snapshot.Title),
+		slog.Int64("incident", n.Incident), slog.Int("attempt", d.Attempt),
+	}
+	switch status {
+	case watch.Sent:
+		e.log.LogAttrs(ctx, slog.LevelInfo, "a channel was told", attrs...)
+	case watch.Pending:
+		e.log.LogAttrs(ctx, slog.LevelWarn, "a channel could not be told; it is tried again", append(attrs, slog.String("error", d.Detail))...)
+	default:
+		e.log.LogAttrs(ctx, slog.LevelError, "a channel was not told", append(attrs, slog.String("error", d.Detail))...)
+	}
 }
 
 // outcome is what became of a notification by its attempt of that number, and when it

@@ -180,7 +180,7 @@ type Escalation struct {
 // Step is one step of an escalation: after Delay, since the step before, Channels are
 // told. An acknowledged incident goes no further.
 type Step struct {
-	Delay    Duration `json:"delay"`
+	Delay    Duration `json:"delay" required:"false"`
 	Channels []string `json:"channels"`
 }
 
