@@ -50,34 +50,41 @@ func (f *servedFile) target(name string) *target.Target {
 	return nil
 }
 
+// applied is what became different when the file was applied.
+type applied struct {
+	store.FileChange
+	approved []string // monitors whose baseline is now that of the lockfile
+}
+
 // apply reads the file and makes the database equal to it. When there is a mistake in
 // it, everything stays as it was.
-func (f *servedFile) apply(ctx context.Context) (store.FileChange, error) {
+func (f *servedFile) apply(ctx context.Context) (applied, error) {
 	loaded, content, err := f.load(ctx)
 	if err != nil {
-		return store.FileChange{}, err
+		return applied{}, err
 	}
 	if loaded == nil && !f.single {
-		return store.FileChange{}, nil // another process may have one
+		return applied{}, nil // another process may have one
 	}
-	approved, err := readApproved(loaded)
+	lockfile, err := readApproved(loaded)
 	if err != nil {
-		return store.FileChange{}, err
+		return applied{}, err
 	}
 	// The targets first: a check of a new one that is taken for the old definition is
 	// dropped, an old one for the new definition would count.
 	before := f.current.Swap(loaded)
-	var change store.FileChange
+	var change applied
 	err = f.store.InTx(ctx, func(t *store.Tx) error {
 		var err error
-		if change, err = t.ReplaceFile(ctx, content, f.now()); err != nil {
+		if change.FileChange, err = t.ReplaceFile(ctx, content, f.now()); err != nil {
 			return err
 		}
-		return f.approve(ctx, t, loaded, approved)
+		change.approved, err = f.approve(ctx, t, loaded, lockfile)
+		return err
 	})
 	if err != nil {
 		f.current.Store(before)
-		return store.FileChange{}, explainOwned(err)
+		return applied{}, explainOwned(err)
 	}
 	return change, nil
 }
@@ -115,7 +122,7 @@ func (f *servedFile) load(ctx context.Context) (*config.File, store.FileContent,
 		m := &loaded.Monitors[i]
 		content.Monitors = append(content.Monitors, watch.Monitor{Source: watch.FromFile, Definition: m.Definition(), Paused: m.Paused})
 	}
-	content.Channels, err = channelsOf(ctx, loaded)
+	content.Channels, err = channelsOf(loaded, func(t alert.Field, s config.Setting) (string, error) { return valueOf(ctx, t, s) })
 	return loaded, content, err
 }
 
@@ -136,8 +143,22 @@ func onlyLocal(f *config.File) error {
 	return f.Refuse(wrong...)
 }
 
+// reveal gives the value of a setting that is a reference. The field is the zero one for
+// a setting that the type does not have.
+type reveal func(alert.Field, config.Setting) (string, error)
+
+func valueOf(ctx context.Context, f alert.Field, s config.Setting) (string, error) {
+	if f.Long {
+		return s.Secret.RevealText(ctx)
+	}
+	return s.Secret.Reveal(ctx)
+}
+
+// exampleOf stands for a value where none is to be read.
+func exampleOf(f alert.Field, _ config.Setting) (string, error) { return f.Example, nil }
+
 // channelsOf reads the settings of channels, and refuses what their types do not take.
-func channelsOf(ctx context.Context, f *config.File) ([]watch.Channel, error) {
+func channelsOf(f *config.File, read reveal) ([]watch.Channel, error) {
 	types := map[string]alert.Type{}
 	for _, t := range alert.Types() {
 		types[t.Name] = t
@@ -149,7 +170,7 @@ func channelsOf(ctx context.Context, f *config.File) ([]watch.Channel, error) {
 		settings := map[string]string{}
 		bad := false
 		for name, s := range c.Settings {
-			value, problem := settingOf(ctx, c, types[c.Type], name, s)
+			value, problem := settingOf(c, types[c.Type], name, s, read)
 			if problem != nil {
 				bad, wrong = true, append(wrong, *problem)
 				continue
@@ -169,21 +190,19 @@ func channelsOf(ctx context.Context, f *config.File) ([]watch.Channel, error) {
 	return out, nil
 }
 
-func settingOf(ctx context.Context, c *config.Channel, t alert.Type, name string, s config.Setting) (string, *config.Error) {
-	i := slices.IndexFunc(t.Fields, func(f alert.Field) bool { return f.Name == name })
-	known := i >= 0
+func settingOf(c *config.Channel, t alert.Type, name string, s config.Setting, read reveal) (string, *config.Error) {
+	var field alert.Field
+	if i := slices.IndexFunc(t.Fields, func(f alert.Field) bool { return f.Name == name }); i >= 0 {
+		field = t.Fields[i]
+	}
 	switch {
-	case known && t.Fields[i].Secret && !s.Reference():
+	case field.Secret && !s.Reference():
 		e := c.Wrong(name, name+" is a secret, which is never written into this file", "write "+name+"_env: VARIABLE, "+name+"_file: PATH or "+name+"_command: [PROGRAM]")
 		return "", &e
 	case !s.Reference():
 		return s.Text, nil
 	}
-	reveal := s.Secret.Reveal
-	if known && t.Fields[i].Long {
-		reveal = s.Secret.RevealText
-	}
-	value, err := reveal(ctx)
+	value, err := read(field, s)
 	if err != nil {
 		e := c.Wrong(name, name+" cannot be read: "+plain.Line(err.Error(), maxShown), "")
 		return "", &e
@@ -228,10 +247,11 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 }
 
 // approve takes what the lockfile holds of the monitors of the file as approved, once:
-// what a person accepted or withdrew since then stays when it is read again.
-func (f *servedFile) approve(ctx context.Context, t *store.Tx, loaded *config.File, l *approvedFile) error {
+// what a person accepted or withdrew since then stays when it is read again. It names
+// the monitors that this concerned.
+func (f *servedFile) approve(ctx context.Context, t *store.Tx, loaded *config.File, l *approvedFile) (names []string, err error) {
 	if l == nil {
-		return nil
+		return nil, nil
 	}
 	for _, tt := range loaded.Targets {
 		b, err := l.Find(tt.Label(), baseline.BindingOf(tt, ""))
@@ -239,23 +259,28 @@ func (f *servedFile) approve(ctx context.Context, t *store.Tx, loaded *config.Fi
 			continue // nothing, or something else, is approved of it
 		}
 		m, err := t.MonitorByName(ctx, tt.Name)
-		if err == nil {
-			err = f.approveOne(ctx, t, m, b, l)
-		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		fresh, err := f.approveOne(ctx, t, m, b, l)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
+			names = append(names, tt.Name)
 		}
 	}
-	return nil
+	return names, nil
 }
 
-func (f *servedFile) approveOne(ctx context.Context, t *store.Tx, m *watch.Monitor, b *baseline.Baseline, l *approvedFile) error {
+// approveOne reports whether it was not applied before.
+func (f *servedFile) approveOne(ctx context.Context, t *store.Tx, m *watch.Monitor, b *baseline.Baseline, l *approvedFile) (bool, error) {
 	name := "lockfile/" + strconv.FormatInt(m.ID, 10)
 	alone := baseline.Lockfile{Baselines: []*baseline.Baseline{b}}
 	sum := sha256.Sum256(alone.Encode())
 	applied, err := t.Setting(ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var of string
 	var revision int64
@@ -264,17 +289,17 @@ func (f *servedFile) approveOne(ctx context.Context, t *store.Tx, m *watch.Monit
 	if of == hex.EncodeToString(sum[:]) {
 		stored, err := t.Approvals(ctx, m.ID, f.now(), false)
 		if err != nil || revision == m.Revision || len(stored) > 0 {
-			return err
+			return false, err
 		}
 	}
 	approval := watch.FromLockfile(m, b, l.path, l.sum, f.now())
 	if _, err := t.Approve(ctx, approval, false); err != nil {
-		return err
+		return false, err
 	}
 	if err := t.InsertEvents(ctx, []watch.Event{approval.Event()}); err != nil {
-		return err
+		return false, err
 	}
-	return t.SetSetting(ctx, name, fmt.Sprintf("%x %d", sum, m.Revision))
+	return true, t.SetSetting(ctx, name, fmt.Sprintf("%x %d", sum, m.Revision))
 }
 
 // follow applies the file again when it or its lockfile changes, and for every value of
@@ -306,10 +331,10 @@ func (f *servedFile) reload(ctx context.Context, log *slog.Logger) {
 	case err != nil && ctx.Err() != nil:
 	case err != nil:
 		log.ErrorContext(ctx, "the configuration has mistakes and was not applied; the one before stays", "file", f.path, "error", err)
-	case change.Empty():
+	case change.Empty() && len(change.approved) == 0:
 		log.InfoContext(ctx, "the configuration was read again, and nothing changed", "file", f.path)
 	default:
-		log.InfoContext(ctx, "the configuration was applied", "file", f.path, "created", change.Created, "changed", change.Changed, "removed", change.Removed)
+		log.InfoContext(ctx, "the configuration was applied", "file", f.path, "created", change.Created, "changed", change.Changed, "removed", change.Removed, "approved_by_lockfile", change.approved)
 	}
 	f.changed() // what was read by now is seen
 }

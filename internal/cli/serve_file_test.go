@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +47,16 @@ func TestLockfileApproves(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeLock(t, lock, "one")
-	approvals := func(want int, events int) {
+	approvals := func(want int, events int, named ...string) {
 		t.Helper()
-		if _, err := f.apply(t.Context()); err != nil {
+		change, err := f.apply(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-		err := s.View(t.Context(), func(tx *store.Tx) error {
+		if !slices.Equal(change.approved, named) {
+			t.Errorf("approved %q, want %q", change.approved, named)
+		}
+		err = s.View(t.Context(), func(tx *store.Tx) error {
 			m, err := tx.MonitorByName(t.Context(), "a")
 			if err != nil {
 				return err
@@ -75,7 +80,7 @@ func TestLockfileApproves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	approvals(1, 1)
+	approvals(1, 1, "a")
 	approvals(1, 1) // a start is no acceptance
 	err = s.InTx(t.Context(), func(tx *store.Tx) error { return tx.EndApprovals(t.Context(), 1, "user:ann", time.Now()) })
 	if err != nil {
@@ -83,7 +88,7 @@ func TestLockfileApproves(t *testing.T) {
 	}
 	approvals(0, 1) // nor does it undo what a person did
 	writeLock(t, lock, "two")
-	approvals(1, 2)
+	approvals(1, 2, "a")
 
 	// A mistake changes nothing.
 	if err := os.WriteFile(lock, []byte("nonsense"), 0o600); err != nil {

@@ -51,6 +51,7 @@ func (a *app) runServe(ctx context.Context, g *given, o *serveOptions) (int, err
 	if err := o.check(g); err != nil {
 		return 0, err
 	}
+	settleMemory(a.lookup)
 	a.waiting.Store(true) // an end is graceful from here on
 	defer a.waiting.Store(false)
 	hangups := make(chan struct{}, 1)
@@ -220,7 +221,7 @@ func (m *monitor) welcome(ctx context.Context) error {
 		rows = append(rows, [2]string{"Data", m.where()})
 	}
 	if m.db.keyPath != "" && !m.o.demo {
-		kept := m.db.keyPath
+		kept := absolute(m.db.keyPath)
 		if m.db.keyMade {
 			kept += " (new: keep a copy apart from the data; without it, stored secrets are lost)"
 		}
@@ -255,9 +256,13 @@ func (m *monitor) where() string {
 	if m.o.url != "" {
 		return weburl.RedactText(m.o.url)
 	}
-	path, err := filepath.Abs(m.o.path())
-	if err != nil {
-		return m.o.path()
+	return absolute(m.o.path())
+}
+
+// absolute is a path that means the same elsewhere, where that can be known.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
 	}
 	return path
 }

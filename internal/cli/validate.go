@@ -183,6 +183,11 @@ func (o *validateOptions) read(path string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Settings of channels are judged here as serve does, but for values that are not
+	// in the file.
+	if _, err := channelsOf(f, exampleOf); err != nil {
+		return nil, err
+	}
 	return &selection{targets: f.Targets, warnings: f.Warnings}, nil
 }
 
