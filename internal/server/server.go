@@ -10,8 +10,10 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,6 +81,7 @@ func New(d Deps) http.Handler {
 	if d.MCP != nil {
 		mux.Handle("/mcp", d.MCP)
 	}
+	mux.HandleFunc("GET /incidents/{id}", s.incident)
 	mux.HandleFunc("/{$}", s.front)
 	return s.protect(mux)
 }
@@ -155,6 +158,31 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) front(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "mcpvigil\n\n/api/v1/openapi.json  the API\n/mcp                  its MCP server\n/metrics              for Prometheus\n/health               how the monitors stand\n/livez, /readyz       whether this process works\n")
+}
+
+// incident is where the links of notifications lead. It says where the incident is, to
+// everybody, and nothing of it.
+func (s *server) incident(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		http.NotFound(w, r)
+		return
+	}
+	base := strings.TrimRight(s.PublicURL, "/") + "/api/v1"
+	writeText(w, http.StatusOK, fmt.Sprintf(`Incident %[2]d, for accounts and API keys:
+
+  curl -H "Authorization: Bearer $KEY" %[1]s/incidents/%[2]d
+
+"monitor" in the answer is the number of the monitor:
+
+  curl -H "Authorization: Bearer $KEY" %[1]s/monitors/MONITOR/reports   what the last checks said
+  curl -H "Authorization: Bearer $KEY" %[1]s/monitors/MONITOR/review    what changed, and what was found
+  curl -H "Authorization: Bearer $KEY" "%[1]s/events?monitor=MONITOR"   what happened
+
+To look after it, so that nobody else is told:
+
+  curl -X POST -H "Authorization: Bearer $KEY" %[1]s/incidents/%[2]d/acknowledge
+`, base, id))
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

@@ -160,7 +160,7 @@ func TestCreateMonitorRefuses(t *testing.T) {
 	})
 	t.Run("another type", func(t *testing.T) {
 		a := w.send("POST", "/monitors", w.credentials["key editor"], strings.NewReader(`name: a`), func(r *http.Request) { r.Header.Set("Content-Type", "application/yaml") })
-		if p := decode(t, a); a.status != http.StatusUnsupportedMediaType || p.Code != "unsupported-media-type" {
+		if p := decode(t, a); a.status != http.StatusUnsupportedMediaType || p.Code != "unsupported-media-type" || !strings.Contains(p.Hint, "application/json") {
 			t.Errorf("status %d: %s", a.status, a.body)
 		}
 	})

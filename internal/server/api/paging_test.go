@@ -54,7 +54,7 @@ func TestChannels(t *testing.T) {
 			t.Errorf("tested: %v", w.engine.tested)
 		}
 
-		policy := map[string]any{"steps": []any{map[string]any{"delay": "0s", "channels": []string{"pager"}}}}
+		policy := map[string]any{"steps": []any{map[string]any{"channels": []string{"pager"}}}} // at once
 		w.problem("PUT", "/escalations/on-call", admin, map[string]any{"steps": []any{map[string]any{"delay": "0s", "channels": []string{"nobody"}}}}, http.StatusUnprocessableEntity, "invalid")
 		w.request("PUT", "/escalations/on-call", admin, policy, http.StatusOK, nil)
 		w.problem("DELETE", path("/channels/%d", c.ID), admin, nil, http.StatusConflict, "in-use")

@@ -133,6 +133,9 @@ func ours(_ huma.Context, _ string, v any) (any, error) {
 		return e.complete(), nil
 	case *huma.ErrorModel:
 		p := &Problem{Status: e.Status, Code: libraryCode(e.Status), Detail: e.Detail}
+		if e.Status == http.StatusUnsupportedMediaType {
+			p.Hint = "send JSON, with the header Content-Type: application/json"
+		}
 		for _, d := range e.Errors {
 			if d != nil {
 				p.Errors = append(p.Errors, Wrong{Location: d.Location, Message: plain.Line(d.Message, 500)})

@@ -111,8 +111,12 @@ func shownItem(name string) string {
 func operator(text string) string { return plain.Line(text, 200) }
 
 func monitorOf(m *ops.Monitor) monitor {
+	address := m.URL
+	if m.Transport != watch.Stdio { // there it is a command
+		address = weburl.RedactText(address)
+	}
 	out := monitor{
-		ID: m.ID, Name: operator(m.Name), Source: string(m.Source), URL: operator(weburl.RedactText(m.URL)), Transport: m.Transport, AuthMode: m.AuthMode,
+		ID: m.ID, Name: operator(m.Name), Source: string(m.Source), URL: operator(address), Transport: m.Transport, AuthMode: m.AuthMode,
 		Group: operator(m.Group), DriftPolicy: m.DriftPolicy, Interval: time.Duration(m.Interval).String(), Timeout: time.Duration(m.Timeout).String(),
 		Escalation: operator(m.Escalation), Paused: m.Paused, CreatedAt: m.CreatedAt, MaxTools: m.MaxTools, ToolsWanted: len(m.ExpectedTools),
 		Summary: summaryOf(&m.Status),

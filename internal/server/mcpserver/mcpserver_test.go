@@ -189,6 +189,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestCommand: the address of a server over stdio is its command, as it is written.
+func TestCommand(t *testing.T) {
+	m := ops.Monitor{Fields: ops.Fields{URL: "npx -y server@1 --token ***", Transport: watch.Stdio}}
+	if got := monitorOf(&m).URL; got != m.URL {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestRefusals: errors are those of the operations, and nothing of what is inside.
 func TestRefusals(t *testing.T) {
 	f := &fake{}
