@@ -134,7 +134,7 @@ var reasons = map[Reason]ReasonInfo{
 	"network-error":           reach(StatusUnhealthy, CodeTransport, "the network failed in another way", "see the message"),
 	"host-unreachable":        reach(StatusUnhealthy, CodeTransport, "there is no way to the host", "check the address and the route to it"),
 	"network-unreachable":     reach(StatusUnknown, CodeTransport, "this machine has no network to that address", "check the network of the machine that runs the check"),
-	"address-not-allowed":     reach(StatusMisconfigured, CodeTransport, "the policy on addresses does not allow a connection", "name a public address, or let the policy allow this one"),
+	"address-not-allowed":     reach(StatusMisconfigured, CodeTransport, "the policy on addresses does not allow a connection", "name a public address, or let the policy allow this one: mcpvigil serve --allow-private, or --allow-address NETWORK"),
 	"descriptor-limit":        reach(StatusUnknown, CodeTransport, "this machine has no free file descriptors", "raise the limit (ulimit -n), or lower the concurrency"),
 	"tls-untrusted":           reach(StatusUnhealthy, CodeTransport, "the certificate is not trusted", "serve the full chain of a valid certificate for this host name"),
 	"tls-handshake":           reach(StatusUnhealthy, CodeTransport, "the TLS handshake failed", "check that the port speaks TLS 1.2 or later"),

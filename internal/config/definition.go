@@ -290,7 +290,7 @@ func (monitorConfig) refused() map[string]string {
 type channelConfig struct {
 	object
 	Name     string      `yaml:"name" is:"required" pattern:"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}" form:"up to 64 letters, digits, dots, dashes and underscores, the first a letter or digit" example:"team" doc:"What escalations call the channel. Unique."`
-	Type     channelType `yaml:"type" is:"required" doc:"Kind of receiver. docs/serve.md has the settings of each."`
+	Type     channelType `yaml:"type" is:"required" doc:"Kind of receiver. docs/channels.md has the settings of each."`
 	Settings *freeform   `yaml:"settings" is:"private" example:"{url_env: SLACK_URL}" doc:"Settings of the type, as strings. A secret is a reference: the name of the setting with _env, _file or _command behind it."`
 }
 

@@ -221,7 +221,7 @@ func refusedFailure(err error, where string) (Failure, bool) {
 	return Failure{
 		Reason: ReasonAddressNotAllowed,
 		Text:   fmt.Sprintf("no connection to %s was made: %s, which the policy on addresses does not allow", where, refused),
-		Hint:   "name a public address, or let the policy allow this one",
+		Hint:   "name a public address, or let the policy allow this one: mcpvigil serve --allow-private, or --allow-address NETWORK",
 		Detail: map[string]string{"addresses": refused.Addr.String()},
 	}, true
 }
