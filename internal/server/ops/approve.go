@@ -14,30 +14,21 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// approve stores an acceptance, and judges the surface that was seen last by it, so that
+// approve stores an approval, and judges the surface that was seen last by it, so that
 // what was accepted does not fail until the next check.
-func (o *Ops) approve(ctx context.Context, t *store.Tx, x *examined, binding baseline.Binding, proof people.Proof, a *Acceptance) (Monitor, error) {
-	approval, err := watch.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, a.selection(), o.now())
-	if err != nil {
-		return Monitor{}, refused(err)
-	}
-	if _, err := t.Approve(ctx, approval, a.Keep); err != nil {
+func (o *Ops) approve(ctx context.Context, t *store.Tx, st *watch.State, approval watch.Approval, seen watch.Observation, keep bool) (Monitor, error) {
+	if _, err := t.Approve(ctx, approval, keep); err != nil {
 		return Monitor{}, err
 	}
 	if err := t.InsertEvents(ctx, []watch.Event{approval.Event()}); err != nil {
 		return Monitor{}, err
 	}
-	m, err := t.Monitor(ctx, x.monitor.ID)
+	m, err := t.Monitor(ctx, approval.Monitor())
 	if err != nil {
 		return Monitor{}, err
 	}
-	seen := watch.Observation{Surface: x.surface, Baseline: approval.Baseline(), Binding: binding}
-	seen.Verified = baseline.Verify(x.surface, approval.Baseline(), m.Definition.Policy(), lint.Options{})
-	st, err := o.rejudge(ctx, t, m, *x.state, seen, true)
-	if err != nil {
-		return Monitor{}, err
-	}
-	return shown(m, &st, o.now()), nil
+	next, err := o.rejudge(ctx, t, m, *st, seen, true)
+	return shown(m, &next, o.now()), err
 }
 
 // refused is why an acceptance was.

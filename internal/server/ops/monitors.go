@@ -100,7 +100,7 @@ func (o *Ops) EditMonitor(ctx context.Context, actor people.Actor, id, revision 
 			err = store.ErrConflict
 		}
 		return m, err
-	}, func(before Fields) Fields { return edit.apply(before) })
+	}, edit.apply)
 }
 
 // PutMonitor makes the monitor that the caller knows by an id of its own what in says,
@@ -307,6 +307,11 @@ func (o *Ops) DeleteMonitor(ctx context.Context, actor people.Actor, id int64, p
 	for {
 		again := false
 		err := o.change(ctx, "monitor", func(t *store.Tx) error {
+			// Locked before anything else: a check that is decided about meanwhile would
+			// open an incident of a monitor that is gone.
+			if _, err := stateOf(ctx, t, id, true); err != nil {
+				return err
+			}
 			m, err := t.Monitor(ctx, id)
 			if err != nil {
 				return err

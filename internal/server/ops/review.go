@@ -81,13 +81,13 @@ type examined struct {
 
 // examine reads the surface that a monitor showed last and compares it with what is
 // approved.
-func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64, lock bool) (*examined, error) {
+func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64) (*examined, error) {
 	m, err := t.Monitor(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	x := &examined{monitor: m}
-	if x.state, err = stateOf(ctx, t, id, lock); err != nil {
+	if x.state, err = stateOf(ctx, t, id, false); err != nil {
 		return nil, err
 	}
 	if x.state == nil || x.state.Digest.IsZero() {
@@ -139,7 +139,7 @@ func (o *Ops) Review(ctx context.Context, actor people.Actor, id int64) (Review,
 	}
 	var out Review
 	err := o.view(ctx, "monitor", func(t *store.Tx) error {
-		x, err := o.examine(ctx, t, id, false)
+		x, err := o.examine(ctx, t, id)
 		if err == nil {
 			out = x.review()
 		}
@@ -212,15 +212,17 @@ func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Accept
 	if err := digest.UnmarshalText([]byte(a.Digest)); err != nil {
 		return Monitor{}, invalid(watch.Problem{Field: "digest", Text: "is no digest", Hint: "take it from the review"})
 	}
-	var shown *examined
+	var x *examined
 	err := o.view(ctx, "monitor", func(t *store.Tx) (err error) {
-		shown, err = o.examineDigest(ctx, t, id, digest, false)
+		if x, err = o.examine(ctx, t, id); err == nil && x.state.Digest != digest {
+			err = moved()
+		}
 		return err
 	})
 	if err != nil {
 		return Monitor{}, err
 	}
-	binding, err := o.engine.Binding(ctx, shown.monitor)
+	binding, err := o.engine.Binding(ctx, x.monitor)
 	if err != nil {
 		return Monitor{}, refuse(Conflict, "run a check and see", "the target of the monitor is not usable: %s", err.Error())
 	}
@@ -228,27 +230,36 @@ func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Accept
 	if err != nil {
 		return Monitor{}, err
 	}
+	// What takes long is done before the transaction, which finds out whether it still holds.
+	approval, err := watch.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, a.selection(), o.now())
+	if err != nil {
+		return Monitor{}, refused(err)
+	}
+	seen := watch.Observation{Surface: x.surface, Baseline: approval.Baseline(), Binding: binding}
+	seen.Verified = baseline.Verify(x.surface, approval.Baseline(), x.monitor.Definition.Policy(), lint.Options{})
 	var out Monitor
 	err = o.change(ctx, "monitor", func(t *store.Tx) error {
-		x, err := o.examineDigest(ctx, t, id, digest, true)
+		st, err := stateOf(ctx, t, id, true)
 		if err != nil {
 			return err
 		}
-		if x.monitor.Revision != shown.monitor.Revision || x.monitor.Approvals != shown.monitor.Approvals {
+		m, err := t.Monitor(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case m.Revision != x.monitor.Revision || m.Approvals != x.monitor.Approvals:
 			return store.ErrConflict
+		case st == nil || st.Digest != digest:
+			return moved()
 		}
-		out, err = o.approve(ctx, t, x, binding, proof, &a)
+		out, err = o.approve(ctx, t, st, approval, seen, a.Keep)
 		return err
 	})
 	return out, err
 }
 
-func (o *Ops) examineDigest(ctx context.Context, t *store.Tx, id int64, digest surface.Digest, lock bool) (*examined, error) {
-	x, err := o.examine(ctx, t, id, lock)
-	if err == nil && x.state.Digest != digest {
-		return nil, refuse(Moved, "read the review again, and decide on what it shows now", "the server shows another surface by now")
-	}
-	return x, err
+func moved() *Error {
+	return refuse(Moved, "read the review again, and decide on what it shows now", "the server shows another surface by now")
 }
 
 func (a *Acceptance) selection() watch.Selection {
