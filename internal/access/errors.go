@@ -63,7 +63,7 @@ const (
 	ReasonMetadataUnavailable = "metadata-unavailable" // the resource server fails to answer
 	ReasonServerUnavailable   = "server-unavailable"   // the authorization server does
 	ReasonAddressNotAllowed   = netguard.ReasonAddressNotAllowed
-	ReasonResourceMismatch    = "resource-mismatch"    // Kind says how
+	ReasonResourceMismatch    = "resource-mismatch" // Kind says how
 	ReasonIssuerSlash         = "issuer-slash"
 	ReasonIssuerMismatch      = "issuer-mismatch"
 	ReasonNoServer            = "no-authorization-server"

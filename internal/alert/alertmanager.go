@@ -40,7 +40,7 @@ func alertmanagerKind() kind {
 			}
 			return nil
 		},
-		place: hostOf("url", ""),
+		place: hostOf(""),
 		send:  sendAlertmanager,
 	}
 }

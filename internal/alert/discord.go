@@ -19,7 +19,7 @@ func discordKind() kind {
 				},
 			},
 		},
-		place: hostOf("url", ""),
+		place: hostOf(""),
 		send: func(ctx context.Context, d *delivery) (string, error) {
 			return d.postJSON(ctx, d.settings.get("url"), nil, discordMessage(d.Message))
 		},

@@ -64,7 +64,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 	rc := newReceiver(t, func(w http.ResponseWriter, _ received) {
 		w.Header().Set("Retry-After", "17")
-		w.WriteHeader(429)
+		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	_, err := sendTo(t, newSender(t, Options{}), rc.URL)
 	if e, ok := errors.AsType[*RetryError](err); !ok || e.After != 17*time.Second {
@@ -133,7 +133,7 @@ func TestSecretAtTheEndOfTheLimit(t *testing.T) {
 func TestBrokenAnswerOfAnAcceptedMessage(t *testing.T) {
 	rc := newReceiver(t, func(w http.ResponseWriter, _ received) {
 		w.Header().Set("Content-Length", "1000")
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 		w.Write([]byte("tru"))
 	})
 	if _, err := sendTo(t, newSender(t, Options{}), rc.URL); err != nil {

@@ -215,9 +215,9 @@ func host(raw string) string {
 	return u.Host
 }
 
-// hostOf is the place of a type whose only public part is the host of a URL.
-func hostOf(name, missing string) func(settings) string {
-	return func(s settings) string { return host(s.or(name, missing)) }
+// hostOf is the place of a type whose only public part is the host of its url.
+func hostOf(missing string) func(settings) string {
+	return func(s settings) string { return host(s.or("url", missing)) }
 }
 
 // secretsOf knows all forms in which the secrets of a channel can turn up.

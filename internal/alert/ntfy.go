@@ -28,7 +28,7 @@ func ntfyKind() kind {
 				{Name: "tags", Doc: "Tags, separated by commas.", Example: "mcp"},
 			},
 		},
-		place: hostOf("url", ntfyURL),
+		place: hostOf(ntfyURL),
 		send:  sendNtfy,
 	}
 }
@@ -51,10 +51,10 @@ func sendNtfy(ctx context.Context, d *delivery) (string, error) {
 		Topic: d.settings.get("topic"), Title: n.Headline, Message: plain.Text(n.details(), maxNtfyText),
 		Tags: trimmed(d.settings.get("tags")), Priority: 3, Click: n.Link, SequenceID: digest(d.Key),
 	}
-	switch {
-	case d.Phase == watch.Resolved:
+	switch d.Phase {
+	case watch.Resolved:
 		m.Tags = append(m.Tags, "white_check_mark")
-	case d.Phase == watch.Triggered:
+	case watch.Triggered:
 		m.Tags = append(m.Tags, "rotating_light")
 		m.Priority = map[string]int{"critical": 5, "error": 4}[d.severity()]
 		if m.Priority == 0 {

@@ -24,7 +24,7 @@ func opsgenieKind() kind {
 				{Name: "tags", Doc: "Up to 20 tags, separated by commas.", Example: "mcp, prod"},
 			},
 		},
-		place: hostOf("url", opsgenieURL),
+		place: hostOf(opsgenieURL),
 		send:  sendOpsgenie,
 	}
 }

@@ -19,7 +19,7 @@ func pagerdutyKind() kind {
 				{Name: "url", Doc: "Base URL; `https://events.eu.pagerduty.com` in the EU.", Example: pagerdutyURL, check: baseURL},
 			},
 		},
-		place: hostOf("url", pagerdutyURL),
+		place: hostOf(pagerdutyURL),
 		send:  sendPagerduty,
 	}
 }

@@ -18,7 +18,7 @@ func slackKind() kind {
 				},
 			},
 		},
-		place: hostOf("url", ""),
+		place: hostOf(""),
 		send: func(ctx context.Context, d *delivery) (string, error) {
 			return d.postJSON(ctx, d.settings.get("url"), nil, slackMessage(d.note()))
 		},

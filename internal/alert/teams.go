@@ -14,7 +14,7 @@ func teamsKind() kind {
 				},
 			},
 		},
-		place: hostOf("url", ""),
+		place: hostOf(""),
 		send: func(ctx context.Context, d *delivery) (string, error) {
 			return d.postJSON(ctx, d.settings.get("url"), nil, teamsMessage(d.note()))
 		},

@@ -51,7 +51,7 @@ func webhookKind() kind {
 			},
 		},
 		check: checkWebhook,
-		place: hostOf("url", ""),
+		place: hostOf(""),
 		send:  sendWebhook,
 	}
 }

@@ -36,7 +36,7 @@ func (l *lru[K, V]) get(key K) (V, bool) {
 		return none, false
 	}
 	l.order.MoveToFront(at)
-	return at.Value.(*lruEntry[K, V]).value, true
+	return entryAt[K, V](at).value, true
 }
 
 // put keeps a value, unless it alone costs more than all may.
@@ -58,7 +58,13 @@ func (l *lru[K, V]) drop(at *list.Element) {
 	if at == nil {
 		return
 	}
-	e := l.order.Remove(at).(*lruEntry[K, V])
+	l.order.Remove(at)
+	e := entryAt[K, V](at)
 	delete(l.known, e.key)
 	l.total -= e.cost
+}
+
+// entryAt is what put put there.
+func entryAt[K comparable, V any](at *list.Element) *lruEntry[K, V] {
+	return at.Value.(*lruEntry[K, V]) //nolint:errcheck // nothing else is in the list
 }

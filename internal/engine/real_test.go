@@ -15,11 +15,11 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// real makes checks real.
-func real(o *Options) { o.Check = nil }
+// realChecks makes checks real.
+func realChecks(o *Options) { o.Check = nil }
 
 func TestRealServer(t *testing.T) {
-	b := newBench(t, openStore(t, store.SQLite), real)
+	b := newBench(t, openStore(t, store.SQLite), realChecks)
 	srv := fakemcp.New(t, fakemcp.Config{Era: fakemcp.Modern})
 	id := b.add("real", func(d *watch.Definition) { d.URL, d.ExpectedTools = srv.URL, []string{"search", "nowhere"} })
 	b.after(time.Minute)
@@ -76,7 +76,7 @@ func TestRealServer(t *testing.T) {
 }
 
 func TestPolicyRefusesPrivateAddresses(t *testing.T) {
-	b := newBench(t, openStore(t, store.SQLite), real, func(o *Options) { o.Policy = &netguard.Policy{Allow: []netip.Prefix{}} })
+	b := newBench(t, openStore(t, store.SQLite), realChecks, func(o *Options) { o.Policy = &netguard.Policy{Allow: []netip.Prefix{}} })
 	srv := fakemcp.New(t, fakemcp.Config{})
 	id := b.add("real", func(d *watch.Definition) { d.URL = srv.URL })
 	b.after(time.Minute)

@@ -128,24 +128,24 @@ type specialRange struct {
 // that no public server has, with multicast, and what is reserved or deprecated.
 func specialRanges() []specialRange {
 	return []specialRange{
-		{ipv4Prefix(0, 0, 0, 0, 8), "an address of this host or network", false},
-		{ipv4Prefix(10, 0, 0, 0, 8), "a private address", true},
-		{ipv4Prefix(100, 64, 0, 0, 10), "a shared address of a provider's network", true},
-		{ipv4Prefix(127, 0, 0, 0, 8), "a loopback address", true},
-		{ipv4Prefix(169, 254, 0, 0, 16), "a link-local address", false},
-		{ipv4Prefix(172, 16, 0, 0, 12), "a private address", true},
-		{ipv4Prefix(192, 0, 0, 0, 24), "an address for protocols", false},
-		{ipv4Prefix(192, 0, 2, 0, 24), "an address for documentation", false},
-		{ipv4Prefix(192, 31, 196, 0, 24), "an address of the DNS sink AS112", false},
-		{ipv4Prefix(192, 52, 193, 0, 24), "an address of multicast relays", false},
-		{ipv4Prefix(192, 88, 99, 0, 24), "an address of 6to4 relays", false},
-		{ipv4Prefix(192, 168, 0, 0, 16), "a private address", true},
-		{ipv4Prefix(192, 175, 48, 0, 24), "an address of the DNS sink AS112", false},
-		{ipv4Prefix(198, 18, 0, 0, 15), "an address for benchmarks", false},
-		{ipv4Prefix(198, 51, 100, 0, 24), "an address for documentation", false},
-		{ipv4Prefix(203, 0, 113, 0, 24), "an address for documentation", false},
-		{ipv4Prefix(224, 0, 0, 0, 4), "a multicast address", false},
-		{ipv4Prefix(240, 0, 0, 0, 4), "a reserved address", false}, // and broadcast
+		{netip.MustParsePrefix("0.0.0.0/8"), "an address of this host or network", false},
+		{netip.MustParsePrefix("10.0.0.0/8"), "a private address", true},
+		{netip.MustParsePrefix("100.64.0.0/10"), "a shared address of a provider's network", true},
+		{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address", true},
+		{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address", false},
+		{netip.MustParsePrefix("172.16.0.0/12"), "a private address", true},
+		{netip.MustParsePrefix("192.0.0.0/24"), "an address for protocols", false},
+		{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation", false},
+		{netip.MustParsePrefix("192.31.196.0/24"), "an address of the DNS sink AS112", false},
+		{netip.MustParsePrefix("192.52.193.0/24"), "an address of multicast relays", false},
+		{netip.MustParsePrefix("192.88.99.0/24"), "an address of 6to4 relays", false},
+		{netip.MustParsePrefix("192.168.0.0/16"), "a private address", true},
+		{netip.MustParsePrefix("192.175.48.0/24"), "an address of the DNS sink AS112", false},
+		{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks", false},
+		{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation", false},
+		{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation", false},
+		{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address", false},
+		{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address", false}, // and broadcast
 
 		{netip.PrefixFrom(netip.IPv6Unspecified(), 128), "the unspecified address", false},
 		{netip.PrefixFrom(netip.IPv6Loopback(), 128), "a loopback address", true},
@@ -162,10 +162,6 @@ func specialRanges() []specialRange {
 		{netip.PrefixFrom(ipv6(0xfe, 0xc0), 10), "a private address of the old kind (site-local)", false},
 		{netip.PrefixFrom(ipv6(0xff), 8), "a multicast address", false},
 	}
-}
-
-func ipv4Prefix(a, b, c, d byte, bits int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{a, b, c, d}), bits)
 }
 
 // ipv6 gives the address that begins with these bytes.

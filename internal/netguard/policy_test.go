@@ -159,7 +159,7 @@ func TestPolicyAllow(t *testing.T) {
 func TestPolicyEmbedded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address")))
-		if v4 == (netip.AddrFrom4([4]byte{})) || v4 == netip.AddrFrom4([4]byte{0, 0, 0, 1}) {
+		if v4 == netip.AddrFrom4([4]byte{}) || v4 == netip.AddrFrom4([4]byte{0, 0, 0, 1}) {
 			return // :: and ::1 are themselves
 		}
 		p := Policy{AllowPrivate: rapid.Bool().Draw(t, "private")}

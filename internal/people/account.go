@@ -68,7 +68,7 @@ func (p *People) CreateAccount(ctx context.Context, s *Session, f Factor, name, 
 	if !role.Valid() {
 		return Account{}, &InputError{"role", "has to be viewer, editor, approver or admin"}
 	}
-	if err := acceptable("password", password, a.Name); err != nil {
+	if err := acceptable(password, a.Name); err != nil {
 		return Account{}, err
 	}
 	consent, err := p.confirm(ctx, s, f, Administer)
@@ -168,7 +168,7 @@ func (p *People) SetPassword(ctx context.Context, s *Session, f Factor, id int64
 	if err != nil {
 		return err
 	}
-	if err := acceptable("password", password, ""); err != nil {
+	if err := acceptable(password, ""); err != nil {
 		return err
 	}
 	hash, err := p.hasher.make(ctx, password)

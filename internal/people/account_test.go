@@ -21,7 +21,7 @@ func TestPasswords(t *testing.T) {
 		{"not UTF-8", "twelve chars\xff", "not UTF-8"},
 		{"the name", "Twelve.Chars", "name of the account"},
 	} {
-		err := acceptable("password", c.password, "twelve.chars")
+		err := acceptable(c.password, "twelve.chars")
 		if c.want == "" && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}

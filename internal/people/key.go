@@ -12,10 +12,10 @@ const (
 	keyPrefix = "mvk_"
 	keyLength = len(keyPrefix) + 43 // base64url of 32 bytes
 
-	// DefaultKeyLife is how long a key lasts that is made without an end, and MaxKeyLife
-	// how long one may last.
+	// DefaultKeyLife is how long a key lasts that is made without an end.
 	DefaultKeyLife = 90 * 24 * time.Hour
-	MaxKeyLife     = 2 * 365 * 24 * time.Hour
+	// MaxKeyLife is how long a key may last.
+	MaxKeyLife = 2 * 365 * 24 * time.Hour
 )
 
 // CreateKey makes an API key and gives its text, which is not kept. A person has to do

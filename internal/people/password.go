@@ -92,7 +92,8 @@ func possible(password string) bool {
 }
 
 // acceptable tells what is wrong with a new password for the account with that name.
-func acceptable(field, password, name string) error {
+func acceptable(password, name string) error {
+	const field = "password"
 	n := utf8.RuneCountInString(normal(password))
 	switch {
 	case !utf8.ValidString(password):

@@ -50,7 +50,7 @@ func (p *People) Setup(ctx context.Context, token, name, password string) (Accou
 	if a.Name, err = nameOf(name); err != nil {
 		return Account{}, err
 	}
-	if err = acceptable("password", password, a.Name); err != nil {
+	if err = acceptable(password, a.Name); err != nil {
 		return Account{}, err
 	}
 	if a.Password, err = p.hasher.make(ctx, password); err != nil {

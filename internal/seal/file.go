@@ -91,7 +91,7 @@ func (k *Keyset) write(path string, place func(from, to string) error) error {
 	if err != nil {
 		return fmt.Errorf("write the encryption key: %w", err)
 	}
-	defer os.Remove(file.Name()) // after a rename there is nothing to remove
+	defer func() { _ = os.Remove(file.Name()) }() // after a rename there is nothing to remove
 	_, err = file.Write(text)
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {

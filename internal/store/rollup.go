@@ -14,7 +14,7 @@ import (
 
 // The periods of rollups.
 const (
-	FiveMinutes = 5 * time.Minute
+	FiveMinutes = 5 * time.Minute //nolint:revive // the unit is part of its name, not of its type
 	Hourly      = time.Hour
 	Daily       = 24 * time.Hour
 )

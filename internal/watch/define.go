@@ -149,14 +149,14 @@ func (d *Definition) validateTarget(p *problems, source Source) {
 		return
 	}
 	const onlyFile = "describe it in the configuration file"
-	switch {
-	case d.Transport == Stdio:
+	switch d.Transport {
+	case Stdio:
 		p.add("transport", onlyFile, "commands are started for monitors of the configuration file alone")
 	default:
 		p.oneOf("transport", d.Transport, StreamableHTTP, SSE)
 	}
-	switch {
-	case d.AuthMode == AuthLogin:
+	switch d.AuthMode {
+	case AuthLogin:
 		p.add("auth_mode", onlyFile, "logging in is for monitors of the configuration file alone")
 	default:
 		p.oneOf("auth_mode", d.AuthMode, AuthNone, AuthHeader, AuthOAuth)

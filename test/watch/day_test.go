@@ -242,12 +242,16 @@ func (d *day) setUp() {
 		d.t.Fatal(err)
 	}
 	now := d.now()
-	m := watch.Monitor{Source: watch.FromAPI, Revision: 1, CreatedAt: now, UpdatedAt: now,
-		Definition: watch.Definition{Name: "search", URL: d.fleet.url("search")}}
+	m := watch.Monitor{
+		Source: watch.FromAPI, Revision: 1, CreatedAt: now, UpdatedAt: now,
+		Definition: watch.Definition{Name: "search", URL: d.fleet.url("search")},
+	}
 	m.Definition.Normalize()
 	err = d.store.InTx(ctx, func(tx *store.Tx) error {
-		channel := watch.Channel{Name: "hook", Type: "webhook", Source: watch.FromFile, CreatedAt: now, UpdatedAt: now,
-			Settings: map[string]string{"url": d.receiver.http.URL}}
+		channel := watch.Channel{
+			Name: "hook", Type: "webhook", Source: watch.FromFile, CreatedAt: now, UpdatedAt: now,
+			Settings: map[string]string{"url": d.receiver.http.URL},
+		}
 		if err := tx.PutChannel(ctx, &channel); err != nil {
 			return err
 		}

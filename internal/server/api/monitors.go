@@ -103,6 +103,7 @@ func (a *API) runMonitor(ctx context.Context, in *ByID) (*body[ops.Monitor], err
 	return answer(a.ops.RunNow(ctx, actorOf(ctx), in.ID))
 }
 
+// ByExternalID names a monitor by the id that the caller gave it.
 type ByExternalID struct {
 	ExternalID string `path:"external_id" minLength:"1" maxLength:"200"`
 }

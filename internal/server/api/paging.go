@@ -115,6 +115,7 @@ func (a *API) deliveries(ctx context.Context, in *struct {
 	return answer(a.ops.Deliveries(ctx, actorOf(ctx), in.ID, after, in.Limit))
 }
 
+// ByName names a policy.
 type ByName struct {
 	Name string `path:"name" minLength:"1" maxLength:"200"`
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Problem is why a request was refused (RFC 9457).
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 names it so, and so does the document of the API
 	Type   string  `json:"type" doc:"urn:mcpvigil:problem: and the code."`
 	Title  string  `json:"title"`
 	Status int     `json:"status"`

@@ -24,7 +24,7 @@ func transactionTests() []test {
 			if !errors.Is(err, stop) {
 				t.Fatalf("got error %v", err)
 			}
-			nothing(t, s, "gone")
+			nothing(t, s)
 		}},
 		{"a panic leaves nothing behind and blocks nobody", func(t *testing.T, s *store.Store) {
 			func() {
@@ -37,7 +37,7 @@ func transactionTests() []test {
 					panic("as a bug would")
 				})
 			}()
-			nothing(t, s, "gone")
+			nothing(t, s)
 			Insert(t, s, 1, nil)
 		}},
 		{"a context that ends leaves nothing behind", func(t *testing.T, s *store.Store) {
@@ -51,7 +51,7 @@ func transactionTests() []test {
 			if err == nil {
 				t.Fatal("it was committed")
 			}
-			nothing(t, s, "gone")
+			nothing(t, s)
 			Insert(t, s, 1, nil)
 		}},
 		{"a view cannot write", readOnlyView},
@@ -59,8 +59,10 @@ func transactionTests() []test {
 	}
 }
 
-func nothing(t *testing.T, s *store.Store, name string) {
+// nothing is there of the monitor that a transaction was to insert.
+func nothing(t *testing.T, s *store.Store) {
 	t.Helper()
+	const name = "gone"
 	view(t, s, func(tx *store.Tx) error {
 		if _, err := tx.MonitorByName(t.Context(), name); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: got error %v, want %v", name, err, store.ErrNotFound)
@@ -77,7 +79,7 @@ func readOnlyView(t *testing.T, s *store.Store) {
 	if err == nil {
 		t.Fatal("it was written")
 	}
-	nothing(t, s, "gone")
+	nothing(t, s)
 }
 
 func steadyView(t *testing.T, s *store.Store) {

@@ -187,29 +187,30 @@ func testBackup(t *testing.T, b *bench) {
 		t.Errorf("a copy that was made while others wrote has %d results", n)
 	}
 
-	t.Run("refused", func(t *testing.T) {
-		b := b.on(t)
-		mine := filepath.Join(t.TempDir(), "mine")
-		if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		wantError(t, b.Backup(t.Context(), mine), fs.ErrExist)
-		if body, err := os.ReadFile(mine); err != nil || !bytes.Equal(body, []byte("mine")) {
-			t.Errorf("the file is now %q, %v", body, err)
-		}
-		if err := b.Backup(t.Context(), filepath.Join(t.TempDir(), "none", "x")); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("a missing folder: %v", err)
-		}
-		canceled, cancel := context.WithCancel(t.Context())
-		cancel()
-		half := filepath.Join(t.TempDir(), "half")
-		if err := b.Backup(canceled, half); err == nil {
-			t.Error("a backup that was canceled is none")
-		}
-		if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("what is not whole stays: %v", err)
-		}
-	})
+	t.Run("refused", func(t *testing.T) { testBackupRefused(t, b.on(t)) })
+}
+
+func testBackupRefused(t *testing.T, b *bench) {
+	mine := filepath.Join(t.TempDir(), "mine")
+	if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, b.Backup(t.Context(), mine), fs.ErrExist)
+	if body, err := os.ReadFile(mine); err != nil || !bytes.Equal(body, []byte("mine")) {
+		t.Errorf("the file is now %q, %v", body, err)
+	}
+	if err := b.Backup(t.Context(), filepath.Join(t.TempDir(), "none", "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder: %v", err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	half := filepath.Join(t.TempDir(), "half")
+	if err := b.Backup(canceled, half); err == nil {
+		t.Error("a backup that was canceled is none")
+	}
+	if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not whole stays: %v", err)
+	}
 }
 
 // dump is a table as text.
