@@ -40,6 +40,8 @@ type servedFile struct {
 	current atomic.Pointer[config.File]
 	// seen are the files as they were when they were applied, or refused.
 	seen string
+	// failed: the file was right, and could not be stored.
+	failed bool
 }
 
 // target is that of the monitor called name, or nil.
@@ -59,6 +61,7 @@ type applied struct {
 // apply reads the file and makes the database equal to it. When there is a mistake in
 // it, everything stays as it was.
 func (f *servedFile) apply(ctx context.Context) (applied, error) {
+	f.failed = false
 	loaded, content, err := f.load(ctx)
 	if err != nil {
 		return applied{}, err
@@ -82,6 +85,8 @@ func (f *servedFile) apply(ctx context.Context) (applied, error) {
 		change.approved, err = f.approve(ctx, t, loaded, lockfile)
 		return err
 	})
+	owned := (*store.OwnedError)(nil)
+	f.failed = err != nil && !errors.As(err, &owned)
 	if err != nil {
 		f.current.Store(before)
 		return applied{}, explainOwned(err)
@@ -303,7 +308,8 @@ func (f *servedFile) approveOne(ctx context.Context, t *store.Tx, m *watch.Monit
 }
 
 // follow applies the file again when it or its lockfile changes, and for every value of
-// hangups, until ctx ends. A file with mistakes is logged once.
+// hangups, until ctx ends. A file with mistakes is logged once; one that could not be
+// stored is tried again.
 func (f *servedFile) follow(ctx context.Context, hangups <-chan struct{}, log *slog.Logger) {
 	if f.path == "" {
 		return
@@ -319,16 +325,19 @@ func (f *servedFile) follow(ctx context.Context, hangups <-chan struct{}, log *s
 			asked = true
 		case <-ticker.C:
 		}
-		if f.changed() || asked {
+		if f.changed() || asked || f.failed {
 			f.reload(ctx, log)
 		}
 	}
 }
 
 func (f *servedFile) reload(ctx context.Context, log *slog.Logger) {
+	again := f.failed
 	change, err := f.apply(ctx)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil, f.failed && again:
+	case f.failed:
+		log.ErrorContext(ctx, "the configuration could not be stored; it is tried again", "file", f.path, "error", err)
 	case err != nil:
 		log.ErrorContext(ctx, "the configuration has mistakes and was not applied; the one before stays", "file", f.path, "error", err)
 	case change.Empty() && len(change.approved) == 0:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,4 +132,44 @@ func TestChanged(t *testing.T) {
 			t.Errorf("look %d: %v", i, got)
 		}
 	}
+}
+
+// TestStoreFails: a right file that could not be stored is no file with mistakes.
+func TestStoreFails(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "watch.db"), Sealer: seal.Generate()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &servedFile{path: filepath.Join(dir, "mcpvigil.yaml"), store: s, single: true, now: time.Now}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	right, _, _ := strings.Cut(watchedYAML, "lockfile")
+	var log strings.Builder
+	reload := func(failed bool, lines int) {
+		t.Helper()
+		f.reload(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Count(log.String(), "\n"); f.failed != failed || got != lines {
+			t.Errorf("failed %v, want %v; %d lines, want %d:\n%s", f.failed, failed, got, lines, log.String())
+		}
+	}
+	write(right)
+	reload(false, 1)
+	write("nonsense")
+	reload(false, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(right)
+	reload(true, 3)
+	reload(true, 3)
+	if f.store, err = store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "watch.db"), Sealer: seal.Generate()}); err != nil {
+		t.Fatal(err)
+	}
+	defer f.store.Close()
+	reload(false, 4)
 }
