@@ -179,28 +179,5 @@ func addReport(mem *memory, o *watch.Observation, r *probe.Report) (err error) {
 
 func reportKey(o *watch.Observation) string { return o.Status + " " + o.Reason }
 
-// missing are the tools that are expected and not listed.
-func missing(expected []string, s *surface.Surface) []string {
-	var out []string
-	if len(expected) == 0 {
-		return nil
-	}
-	for _, kind := range s.Unlisted() {
-		if kind == surface.Tool {
-			return nil
-		}
-	}
-	there := map[string]bool{}
-	for _, item := range s.Of(surface.Tool) {
-		there[item.Name] = true
-	}
-	for _, name := range expected {
-		if !there[name] {
-			out = append(out, plain.Line(name, maxName))
-		}
-	}
-	return out
-}
-
 // clientOf is the client identity of checks, as a baseline is bound to it.
 func clientOf(c probe.Client) string { return baseline.ClientOf(c.Name, c.UserAgent) }

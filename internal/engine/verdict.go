@@ -48,7 +48,7 @@ func (s *sight) key() verdictKey {
 func (e *Engine) judge(ctx context.Context, s *sight, o *watch.Observation) error {
 	m, now := s.monitor, o.Started
 	o.Binding = baseline.BindingOf(s.target, clientOf(e.o.Client))
-	o.MissingTools = missing(m.Definition.ExpectedTools, s.surface)
+	o.MissingTools = m.Definition.Missing(s.surface)
 	var err error
 	switch known := s.surface.Digest(); {
 	case !m.hasApproval(now):

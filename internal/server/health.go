@@ -50,7 +50,7 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, err)
 			return
 		}
-		page.Live, page.Status, healthy = report, availabilityOf(report.Status), report.Passed()
+		page.Live, page.Status, healthy = report, watch.AvailabilityOf(report.Status), report.Passed()
 	} else if page.Paused {
 		page.Status, healthy = paused, true
 	}
@@ -59,21 +59,6 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusServiceUnavailable
 	}
 	writeJSON(w, code, page)
-}
-
-// availabilityOf names the verdict of one check as the axis does.
-func availabilityOf(status probe.Status) string {
-	switch status {
-	case probe.StatusHealthy:
-		return watch.Up
-	case probe.StatusDegraded:
-		return watch.Degraded
-	case probe.StatusUnhealthy:
-		return watch.Down
-	case probe.StatusMisconfigured:
-		return watch.Misconfigured
-	}
-	return watch.Unknown
 }
 
 // find reads a monitor by its name.

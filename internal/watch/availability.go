@@ -31,8 +31,8 @@ const (
 	ReasonUnseen   = "unseen"   // a surface, for as many results as make a failure count
 )
 
-// availabilityOf is what the status of a report says.
-func availabilityOf(status string) string {
+// AvailabilityOf is what the status of a report says of the axis.
+func AvailabilityOf[S ~string](status S) string {
 	switch probe.Status(status) {
 	case probe.StatusHealthy:
 		return Up
@@ -72,7 +72,7 @@ func ReasonText(reason string) string {
 
 // see adds one result to what a location saw.
 func (l *LocationState) see(o *Observation, d *Definition, maintenance bool) {
-	now := availabilityOf(o.Status)
+	now := AvailabilityOf(o.Status)
 	if o.Local {
 		now = Unknown
 	}
@@ -193,13 +193,13 @@ func (d *decider) settleAvailability() {
 	}
 	state := quorum(states, Up)
 	reason, text := d.here().Reason, d.here().Text
-	if state == Unknown && severity(availabilityOf(d.o.Status)) > 0 {
-		reason, text = ReasonPending, fmt.Sprintf("%d of %d failures that make it %s: %s", d.here().Fails, d.m.Definition.FailureThreshold, availabilityOf(d.o.Status), text)
+	if state == Unknown && severity(AvailabilityOf(d.o.Status)) > 0 {
+		reason, text = ReasonPending, fmt.Sprintf("%d of %d failures that make it %s: %s", d.here().Fails, d.m.Definition.FailureThreshold, AvailabilityOf(d.o.Status), text)
 	}
 	if state == Up {
 		reason, text = "", ""
 	}
-	if state != Unknown && availabilityOf(d.o.Status) != state && d.st.Availability.State == state { // what this result says is not what stands
+	if state != Unknown && AvailabilityOf(d.o.Status) != state && d.st.Availability.State == state { // what this result says is not what stands
 		reason, text = d.st.Availability.Reason, d.st.Availability.Text
 	}
 	names := map[string]string{Up: EventUp, Degraded: EventDegraded, Down: EventDown, Misconfigured: EventMisconfigured, Unknown: EventUnknown}

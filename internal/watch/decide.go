@@ -137,7 +137,7 @@ func (d *decider) seeResult() {
 	if l.At.After(d.st.LastCheck) {
 		d.st.LastCheck = l.At
 	}
-	now := availabilityOf(o.Status)
+	now := AvailabilityOf(o.Status)
 	if now == Up || now == Degraded {
 		d.st.LastUp, d.st.Timing = l.At, o.Timing
 		d.st.CertificateEnds, d.st.CredentialEnds = o.CertificateEnds, o.CredentialEnds

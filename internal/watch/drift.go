@@ -82,7 +82,7 @@ func (d *decider) seeUnseen() {
 		l.SeenAt = l.At
 	}
 	listed := !d.seen().IsZero()
-	switch now := availabilityOf(o.Status); {
+	switch now := AvailabilityOf(o.Status); {
 	case listed && (o.Verified == nil || len(o.Verified.Unlisted) == 0):
 		l.Unseen, l.SeenAt = 0, l.At
 	case o.Local, severity(now) >= severity(Misconfigured), o.Protocol == "": // it did not answer
@@ -112,7 +112,7 @@ func (d *decider) drop() {
 
 // first approves the first surface, of a check that succeeded.
 func (d *decider) first() {
-	if now := availabilityOf(d.o.Status); d.m.Approvals > 0 || d.o.Local || now != Up && now != Degraded || !d.m.whole(d.o.Surface) {
+	if now := AvailabilityOf(d.o.Status); d.m.Approvals > 0 || d.o.Local || now != Up && now != Degraded || !d.m.whole(d.o.Surface) {
 		return
 	}
 	a := First(d.m, d.o.Binding, d.o.Surface, d.now)
@@ -485,7 +485,7 @@ func (d *decider) findingPiece(v *baseline.Verdict, effect surface.Effect) piece
 
 // seeChain judges posture where no surface was seen: by the login chain alone.
 func (d *decider) seeChain() {
-	now := availabilityOf(d.o.Status)
+	now := AvailabilityOf(d.o.Status)
 	switch {
 	case d.o.Kind == Review || d.o.Local:
 	case d.o.ChainBroken:

@@ -3,6 +3,7 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/surface"
@@ -106,6 +107,24 @@ type Definition struct {
 // Policy is what changes of the surface do.
 func (d *Definition) Policy() surface.Policy {
 	return surface.Policy{Base: d.DriftPolicy, Effects: d.DriftEffects}
+}
+
+// Missing are the tools that are expected and not in s; none when not all were listed.
+func (d *Definition) Missing(s *surface.Surface) []string {
+	if len(d.ExpectedTools) == 0 || slices.Contains(s.Unlisted(), surface.Tool) {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, item := range s.Of(surface.Tool) {
+		there[item.Name] = true
+	}
+	var out []string
+	for _, name := range d.ExpectedTools {
+		if !there[name] {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Monitor is a target on a schedule.

@@ -53,14 +53,9 @@ func (o *Ops) rejudge(ctx context.Context, t *store.Tx, m *watch.Monitor, st wat
 	seen.Result = watch.Result{Monitor: m.ID, Location: whereSeen(m, &st), Slot: now, Started: now, Kind: watch.Review}
 	seen.Revision, seen.Approvals = m.Revision, m.Approvals
 	if seen.Surface != nil {
-		tools := seen.Surface.Of(surface.Tool)
-		n := len(tools)
+		n := len(seen.Surface.Of(surface.Tool))
 		seen.Digest, seen.Tools = seen.Surface.Digest(), &n
-		for _, name := range m.Definition.ExpectedTools {
-			if !slices.ContainsFunc(tools, func(i surface.Item) bool { return i.Name == name }) {
-				seen.MissingTools = append(seen.MissingTools, name)
-			}
-		}
+		seen.MissingTools = m.Definition.Missing(seen.Surface)
 	}
 	open, err := t.OpenIncidents(ctx, []int64{m.ID})
 	if err != nil {
