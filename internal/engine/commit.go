@@ -304,12 +304,12 @@ func (c *commit) save(ctx context.Context, tx *store.Tx) error {
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return tx.InsertEvents(ctx, c.events) },
 		func() error { return tx.SaveStates(ctx, states) },
 		func() error { return tx.SaveReports(ctx, c.reports) },
 		func() error { return tx.Saw(ctx, c.seen) },
 		func() error { return tx.Release(ctx, done) },
 		func() error { return tx.Confirm(ctx, c.confirm) },
+		func() error { return tx.InsertEvents(ctx, c.events) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -202,3 +202,87 @@ func TestTwoNodesStoreTheSameResults(t *testing.T) {
 		t.Errorf("%v of %d results were new", fresh, 5*many)
 	}
 }
+
+// Two transactions that wait for each other both happen.
+func TestTransactionsThatWaitForEachOther(t *testing.T) {
+	both := nodes(t, 2)
+	names := []string{"a", "b"}
+	for _, name := range names {
+		if err := both[0].InTx(t.Context(), func(tx *store.Tx) error { return tx.SetSetting(t.Context(), name, "0") }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var begun, wait sync.WaitGroup
+	begun.Add(2)
+	runs := make([]int, 2)
+	for i, s := range both {
+		wait.Go(func() {
+			err := s.InTx(t.Context(), func(tx *store.Tx) error {
+				runs[i]++
+				if err := tx.SetSetting(t.Context(), names[i], "own"); err != nil {
+					return err
+				}
+				if runs[i] == 1 {
+					begun.Done()
+					begun.Wait()
+				}
+				return tx.SetSetting(t.Context(), names[1-i], "other")
+			})
+			if err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	if runs[0]+runs[1] != 3 {
+		t.Errorf("they ran %v times: one of them twice was to be seen", runs)
+	}
+}
+
+// Who reads events from the last one on misses none that another node stores meanwhile.
+func TestEventsAppearInOrder(t *testing.T) {
+	both := nodes(t, 2)
+	ctx := t.Context()
+	const each = 60
+	var wait sync.WaitGroup
+	for _, s := range both {
+		for range 3 {
+			wait.Go(func() {
+				for range each {
+					err := s.InTx(ctx, func(tx *store.Tx) error {
+						return tx.InsertEvents(ctx, []watch.Event{{Name: "a", At: noon()}, {Name: "b", At: noon()}})
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	stored := make(chan struct{})
+	go func() { wait.Wait(); close(stored) }()
+	const want = 2 * 3 * each * 2
+	last, got := int64(0), 0
+	for over := false; !over; {
+		select {
+		case <-stored:
+			over = true
+		default:
+		}
+		err := both[0].View(ctx, func(tx *store.Tx) error {
+			events, _, err := tx.Events(ctx, store.EventFilter{After: last, Ascending: true})
+			for i := range events {
+				last = events[i].ID
+			}
+			got += len(events)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got != want {
+		t.Errorf("a reader saw %d of %d events", got, want)
+	}
+}

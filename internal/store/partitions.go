@@ -45,11 +45,11 @@ const (
 	lockWait  = "200ms"
 )
 
-// briefly is InTx for what locks a whole table on PostgreSQL: it waits for the lock only
+// briefly is once for what locks a whole table on PostgreSQL: it waits for the lock only
 // for a moment, as everybody waits behind it, and tries again some times.
 func (s *Store) briefly(ctx context.Context, fn func(*Tx) error) error {
 	for try := 1; ; try++ {
-		err := s.InTx(ctx, func(t *Tx) error {
+		err := s.once(ctx, func(t *Tx) error {
 			if t.postgres() {
 				if _, err := t.exec(ctx, "set local lock_timeout = '"+lockWait+"'"); err != nil {
 					return err

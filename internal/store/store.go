@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -58,10 +59,31 @@ func (s *Store) DB() *sql.DB { return s.write }
 // Pool is the pool of connections to PostgreSQL, or nil.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
+// txTries is how often a transaction is begun, from txPause on ever slower.
+const (
+	txTries = 4
+	txPause = 20 * time.Millisecond
+)
+
 // InTx runs fn in a transaction, which is committed when fn returns nil and leaves
 // nothing behind otherwise. On SQLite there is one at a time: fn must not wait for
-// anything but the database.
+// anything but the database. Where the database was locked, or transactions waited for
+// each other, fn runs again, and finds what it left outside of the transaction.
 func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
+	err := s.once(ctx, fn)
+	for n := 1; n < txTries && locked(err); n++ {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(txPause << n):
+		}
+		err = s.once(ctx, fn)
+	}
+	return err
+}
+
+// once is InTx without a second try.
+func (s *Store) once(ctx context.Context, fn func(*Tx) error) error {
 	if s.write == nil {
 		return errors.New("the database is open for reading only")
 	}
