@@ -181,7 +181,7 @@ type Escalation struct {
 // told. An acknowledged incident goes no further.
 type Step struct {
 	Delay    Duration `json:"delay" required:"false"`
-	Channels []string `json:"channels"`
+	Channels []string `json:"channels" minItems:"1" nullable:"false"`
 }
 
 // WindowKind says what a window does.

@@ -236,6 +236,9 @@ func (f *fuzzer) value(s map[string]any, name string, depth int) any {
 				out = append(out, f.value(items, name, depth+1))
 			}
 		}
+		if text, ok := items["type"].(string); f.odd == 0 && ok && text == "string" && len(out) > 0 {
+			return slices.Compact(out) // nobody names a thing twice
+		}
 		return out
 	case "object":
 		return f.object(s, depth)

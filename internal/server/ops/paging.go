@@ -27,7 +27,7 @@ type ChannelInput struct {
 type EscalationInput struct {
 	On     []string     `json:"on,omitempty" maxItems:"20" doc:"States that page: down, misconfigured, degraded, changed, inconsistent, flagged, blind. By default all of these but misconfigured and degraded."`
 	Steps  []watch.Step `json:"steps" minItems:"1" maxItems:"20" nullable:"false" doc:"After delay (such as 10m) since the step before, channels (their names) are told."`
-	Repeat int          `json:"repeat,omitempty" minimum:"0" maximum:"1000" doc:"How often the steps start over while nobody acknowledges."`
+	Repeat int          `json:"repeat,omitempty" minimum:"0" maximum:"100" doc:"How often the steps start over while nobody acknowledges."`
 	Proof
 }
 
