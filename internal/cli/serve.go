@@ -145,9 +145,10 @@ func (o *serveOptions) policy() netguard.Policy {
 	return netguard.Policy{AllowPrivate: o.allowPrivate, Allow: o.allow}
 }
 
-// file is the configuration to read, or empty.
+// file is the configuration to read, or empty. A link to nothing is one that cannot be
+// read: without it, all that it owns would be removed.
 func (o *serveOptions) file() string {
-	if _, err := os.Stat(serveConfig); o.configFile == "" && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(serveConfig); o.configFile == "" && !errors.Is(err, fs.ErrNotExist) {
 		return serveConfig
 	}
 	return o.configFile
