@@ -75,7 +75,7 @@ func (c *commit) results(ctx context.Context, tx *store.Tx) ([]*item, error) {
 	if c.states, err = tx.States(ctx, ids, true); err != nil {
 		return nil, err
 	}
-	if c.monitors, err = tx.MonitorsOf(ctx, ids); err != nil {
+	if err := c.standings(ctx, tx, ids); err != nil {
 		return nil, err
 	}
 	windows, err := tx.Windows(ctx)
@@ -106,6 +106,35 @@ func (c *commit) results(ctx context.Context, tx *store.Tx) ([]*item, error) {
 		}
 	}
 	return out, nil
+}
+
+// standings loads the monitors as they are now. Those of which no more than their
+// standing changed since they were checked are not read again.
+func (c *commit) standings(ctx context.Context, tx *store.Tx, ids []int64) error {
+	now, err := tx.Standings(ctx, ids)
+	if err != nil {
+		return err
+	}
+	c.monitors = make(map[int64]watch.Monitor, len(now))
+	for _, it := range c.batch {
+		m := it.m.Monitor
+		if standing, ok := now[m.ID]; ok && m.Revision == standing.Revision {
+			m.Approvals, m.Paused = standing.Approvals, standing.Paused
+			c.monitors[m.ID] = m
+		}
+	}
+	var edited []int64
+	for id := range now {
+		if _, ok := c.monitors[id]; !ok {
+			edited = append(edited, id)
+		}
+	}
+	if len(edited) == 0 {
+		return nil
+	}
+	read, err := tx.MonitorsOf(ctx, edited)
+	maps.Copy(c.monitors, read)
+	return err
 }
 
 func (c *commit) load(ctx context.Context, tx *store.Tx, fresh []*item) (err error) {

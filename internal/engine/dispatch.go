@@ -18,6 +18,8 @@ const (
 	maxClaims    = 2_000
 	maxIncidents = 200
 	checkTries   = 3
+	// maxTogether bounds the checks of one job.
+	maxTogether = 32
 )
 
 // dispatch ticks until ctx ends.
@@ -93,66 +95,75 @@ func (e *Engine) claim(ctx context.Context, limit int) error {
 	return nil
 }
 
-// jobs are those for the checks that were claimed.
+// jobs are those for the checks that were claimed. A check of a stdio server, which is a
+// process, has one of its own.
 func (e *Engine) jobs(ctx context.Context, tx *store.Tx, due []store.Due, now time.Time) ([]river.InsertManyParams, error) {
-	ids := make([]int64, len(due))
-	for i := range due {
-		ids[i] = due[i].Monitor
-	}
-	monitors, err := tx.MonitorsOf(ctx, ids)
+	processes, err := e.processes(ctx, tx, due)
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]river.InsertManyParams, 0, len(due))
+	var jobs []river.InsertManyParams
+	open := map[string]*checksArgs{}
+	put := func(queue string, a *checksArgs) {
+		jobs = append(jobs, river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{Queue: queue + a.Location, MaxAttempts: checkTries}})
+	}
 	for i := range due {
 		d := &due[i]
-		m, ok := monitors[d.Monitor]
-		if !ok {
+		if processes[i] != nil {
+			d.Budget = max(d.Budget, budget(processes[i], e.targetOf(processes[i])))
+			a := &checksArgs{Location: d.Location, Claimed: now.UnixMilli()}
+			a.add(d)
+			put(queueStdio, a)
 			continue
 		}
-		queue := queueCheck
-		if m.Definition.Transport == watch.Stdio {
-			queue = queueStdio
-			started := &entry{Monitor: m}
-			d.Budget = max(d.Budget, budget(started, e.targetOf(started)))
+		a := open[d.Location]
+		if a == nil || len(a.Checks) == maxTogether {
+			a = &checksArgs{Location: d.Location, Claimed: now.UnixMilli()}
+			open[d.Location] = a
+			put(queueCheck, a)
 		}
-		jobs = append(jobs, river.InsertManyParams{
-			Args: checkArgs{
-				Monitor: d.Monitor, Location: d.Location, Slot: d.Slot.UnixMilli(), Why: d.Kind, Claimed: now.UnixMilli(),
-				Budget: d.Budget, Revision: m.Revision, Approvals: m.Approvals,
-			},
-			InsertOpts: &river.InsertOpts{Queue: queue + d.Location, MaxAttempts: checkTries},
-		})
+		a.add(d)
 	}
 	return jobs, nil
+}
+
+// processes are the monitors of those checks that start one, at their places.
+func (e *Engine) processes(ctx context.Context, tx *store.Tx, due []store.Due) ([]*entry, error) {
+	known := make([]*entry, len(due))
+	var missing []int64
+	for i := range due {
+		if known[i] = e.roster.known(due[i].Monitor, due[i].Version); known[i] == nil {
+			missing = append(missing, due[i].Monitor)
+		}
+	}
+	var read map[int64]watch.Monitor
+	if len(missing) > 0 {
+		var err error
+		if read, err = tx.MonitorsOf(ctx, missing); err != nil {
+			return nil, err
+		}
+	}
+	for i := range due {
+		if m, ok := read[due[i].Monitor]; ok && known[i] == nil {
+			known[i] = &entry{Monitor: m}
+		}
+		if known[i] != nil && known[i].Definition.Transport != watch.Stdio {
+			known[i] = nil
+		}
+	}
+	return known, nil
 }
 
 // measure finds out how many checks a second the schedule of this process's locations
 // has.
 func (e *Engine) measure(ctx context.Context) error {
-	var all []watch.Monitor
+	var rate float64
 	err := e.o.Store.View(ctx, func(tx *store.Tx) (err error) {
-		all, err = tx.AllMonitors(ctx)
+		rate, err = tx.Rate(ctx, e.o.Locations)
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	here := map[string]bool{}
-	for _, location := range e.o.Locations {
-		here[location] = true
-	}
-	rate := 0.0
-	for i := range all {
-		d := &all[i].Definition
-		if all[i].Paused || d.Interval <= 0 {
-			continue
-		}
-		for _, location := range d.Locations {
-			if here[location] {
-				rate += 1 / time.Duration(d.Interval).Seconds()
-			}
-		}
 	}
 	e.pace.measured(rate, time.Now())
 	return nil

@@ -3,14 +3,12 @@ package engine
 import (
 	"sync"
 	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 // How checks are paced that are due all at once, such as after a pause.
 const (
-	// catchUp is how much faster than the schedule alone they start, and slowest how
-	// many a second in any case.
-	catchUp = 1.5
-	slowest = 4.0
 	// rateEvery is how old the rate of the schedule may get, and rateAgain how old
 	// while more is due than it allows.
 	rateEvery = 5 * time.Minute
@@ -33,7 +31,7 @@ type pace struct {
 func (p *pace) allow(now time.Time) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	speed := max(p.rate*catchUp, slowest)
+	speed := max(p.rate*store.CatchUp, store.Slowest)
 	if !p.last.IsZero() {
 		p.tokens = min(p.tokens+speed*now.Sub(p.last).Seconds(), speed)
 	}

@@ -37,7 +37,7 @@ const (
 	// process is gone is given to another. Jobs that may take longer say so, and are
 	// given away no sooner than that.
 	maxJob    = 30 * time.Second
-	lostAfter = 45 * time.Second
+	lostAfter = 30 * time.Second
 	// stopPatience is how long checks that are in flight may go on when the engine stops.
 	stopPatience = 10 * time.Second
 	// confirmPatience is how much longer a check may take to confirm what is new, and
@@ -46,23 +46,47 @@ const (
 	commitPatience  = 15 * time.Second
 )
 
-// checkArgs are a check that was claimed.
+// checksArgs are checks of one location that were claimed together.
+type checksArgs struct {
+	Location string        `json:"l"`
+	Claimed  int64         `json:"c"` // ms
+	Budget   time.Duration `json:"b"` // the longest of Checks
+	Checks   []checkArgs   `json:"w"`
+}
+
+// checkArgs are one of them.
 type checkArgs struct {
-	Monitor   int64         `json:"m"`
-	Location  string        `json:"l"`
-	Slot      int64         `json:"s"` // ms
-	Why       watch.Kind    `json:"k"`
-	Claimed   int64         `json:"c"` // ms
-	Budget    time.Duration `json:"b"`
-	Revision  int64         `json:"r"`
-	Approvals int64         `json:"a"`
+	Monitor   int64      `json:"m"`
+	Slot      int64      `json:"s"` // ms
+	Why       watch.Kind `json:"k"`
+	Revision  int64      `json:"r"`
+	Approvals int64      `json:"a"`
 }
 
 // Kind names the job.
-func (checkArgs) Kind() string { return "check" }
+func (checksArgs) Kind() string { return kindChecks }
 
-func (a *checkArgs) due() store.Due {
-	return store.Due{Monitor: a.Monitor, Location: a.Location, Slot: time.UnixMilli(a.Slot).UTC(), Kind: a.Why, Budget: a.Budget}
+const kindChecks = "checks"
+
+// dues are the claims of the checks.
+func (a *checksArgs) dues() []store.Due {
+	out := make([]store.Due, len(a.Checks))
+	for i := range a.Checks {
+		c := &a.Checks[i]
+		out[i] = store.Due{
+			Monitor: c.Monitor, Location: a.Location, Slot: time.UnixMilli(c.Slot).UTC(), Kind: c.Why, Budget: a.Budget,
+			Version: store.Version{Revision: c.Revision, Approvals: c.Approvals},
+		}
+	}
+	return out
+}
+
+// add adds a claim.
+func (a *checksArgs) add(d *store.Due) {
+	a.Budget = max(a.Budget, d.Budget)
+	a.Checks = append(a.Checks, checkArgs{
+		Monitor: d.Monitor, Slot: d.Slot.UnixMilli(), Why: d.Kind, Revision: d.Version.Revision, Approvals: d.Version.Approvals,
+	})
 }
 
 // deliverArgs are a notification to be delivered.
@@ -136,7 +160,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (e *Engine) newClient() (*river.Client[*sql.Tx], error) {
 	workers := river.NewWorkers()
 	for _, add := range []func() error{
-		func() error { return river.AddWorkerSafely(workers, &checkWorker{engine: e}) },
+		func() error { return river.AddWorkerSafely(workers, newCheckWorker(e)) },
 		func() error { return river.AddWorkerSafely(workers, &deliverWorker{engine: e}) },
 		func() error { return river.AddWorkerSafely(workers, &keepWorker{engine: e}) },
 	} {
@@ -146,7 +170,8 @@ func (e *Engine) newClient() (*river.Client[*sql.Tx], error) {
 	}
 	queues := map[string]river.QueueConfig{queueNotify: {MaxWorkers: mailWorkers}, queueKeep: {MaxWorkers: 1, FetchPollInterval: 5 * time.Second}}
 	for _, location := range e.o.Locations {
-		queues[queueCheck+location] = river.QueueConfig{MaxWorkers: e.o.Workers}
+		// Every job that runs holds a seat, or waits for one.
+		queues[queueCheck+location] = river.QueueConfig{MaxWorkers: e.o.Workers, FetchPollInterval: tickEvery}
 		queues[queueStdio+location] = river.QueueConfig{MaxWorkers: stdioWorkers}
 	}
 	return river.NewClient(driverOf(e.o.Store), &river.Config{

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/store"
@@ -18,11 +20,7 @@ type entry struct {
 	watch.Monitor
 	headers  map[string]string
 	approved []watch.Approved // without baselines
-}
-
-// version says which monitor an entry is of: another one is another check.
-type version struct {
-	revision, approvals int64
+	broken   error            // what is stored of it cannot be read
 }
 
 // roster keeps monitors between their checks.
@@ -35,37 +33,91 @@ func newRoster(s *store.Store) *roster {
 	return &roster{store: s, kept: newLRU[int64, *entry](maxRoster)}
 }
 
-// get returns a monitor of at least the version that was there when its check was
-// claimed. Its error is [store.ErrNotFound] when it is gone.
-func (r *roster) get(ctx context.Context, id int64, v version, now time.Time) (*entry, error) {
-	if e, ok := r.kept.get(id); ok && e.Revision == v.revision && e.Approvals == v.approvals {
-		return e, nil
+// known returns a monitor of this version, or nil when it is not in memory.
+func (r *roster) known(id int64, v store.Version) *entry {
+	if e, ok := r.kept.get(id); ok && e.Revision == v.Revision && e.Approvals == v.Approvals {
+		return e
 	}
-	return r.load(ctx, id, now)
+	return nil
 }
 
-// load reads a monitor as it is now.
+// get returns the monitors of checks, of at least the versions that were there when those
+// were claimed, without those that are gone.
+func (r *roster) get(ctx context.Context, due []store.Due, now time.Time) (map[int64]*entry, error) {
+	out := make(map[int64]*entry, len(due))
+	var missing []int64
+	for i := range due {
+		if e := r.known(due[i].Monitor, due[i].Version); e != nil {
+			out[e.ID] = e
+			continue
+		}
+		missing = append(missing, due[i].Monitor)
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	read, err := r.read(ctx, missing, now)
+	if err != nil {
+		read = r.readEach(ctx, missing, now)
+	}
+	maps.Copy(out, read)
+	return out, context.Cause(ctx)
+}
+
+// readEach reads monitors one by one: one that cannot be read keeps no other from being
+// checked.
+func (r *roster) readEach(ctx context.Context, ids []int64, now time.Time) map[int64]*entry {
+	out := map[int64]*entry{}
+	for _, id := range ids {
+		e, err := r.load(ctx, id, now)
+		switch {
+		case err == nil:
+			out[id] = e
+		case !errors.Is(err, store.ErrNotFound):
+			out[id] = &entry{Monitor: watch.Monitor{ID: id}, broken: err}
+		}
+	}
+	return out
+}
+
+// load reads a monitor as it is now. Its error is [store.ErrNotFound] when it is gone.
 func (r *roster) load(ctx context.Context, id int64, now time.Time) (*entry, error) {
-	e := new(entry)
+	read, err := r.read(ctx, []int64{id}, now)
+	if err == nil && read[id] == nil {
+		err = store.ErrNotFound
+	}
+	return read[id], err
+}
+
+func (r *roster) read(ctx context.Context, ids []int64, now time.Time) (map[int64]*entry, error) {
+	out := make(map[int64]*entry, len(ids))
 	err := r.store.View(ctx, func(tx *store.Tx) error {
-		m, err := tx.Monitor(ctx, id)
+		monitors, err := tx.MonitorsOf(ctx, ids)
 		if err != nil {
 			return err
 		}
-		e.Monitor = *m
-		if m.Source == watch.FromAPI && m.Definition.AuthMode == watch.AuthHeader {
-			if e.headers, err = tx.Headers(ctx, id); err != nil {
-				return err
-			}
+		approved, err := tx.ApprovalsOf(ctx, ids, now)
+		if err != nil {
+			return err
 		}
-		e.approved, err = tx.Approvals(ctx, id, now, false)
-		return err
+		for id := range monitors {
+			e := &entry{Monitor: monitors[id], approved: approved[id]}
+			if e.Source == watch.FromAPI && e.Definition.AuthMode == watch.AuthHeader {
+				if e.headers, err = tx.Headers(ctx, id); err != nil {
+					return err
+				}
+			}
+			out[id] = e
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.kept.put(id, e, 1)
-	return e, nil
+	for id, e := range out {
+		r.kept.put(id, e, 1)
+	}
+	return out, nil
 }
 
 // approves reports whether a surface is approved as it is.

@@ -28,7 +28,7 @@ type sight struct {
 // verdictKey is what a verdict is about.
 type verdictKey struct {
 	monitor int64
-	version version
+	version store.Version
 	updated int64 // of the monitor: its policy is part of the verdict
 	digest  surface.Digest
 }
@@ -40,7 +40,7 @@ type baselinesKey struct {
 
 func (s *sight) key() verdictKey {
 	m := s.monitor
-	return verdictKey{m.ID, version{m.Revision, m.Approvals}, m.UpdatedAt.UnixMilli(), s.surface.Digest()}
+	return verdictKey{m.ID, store.Version{Revision: m.Revision, Approvals: m.Approvals}, m.UpdatedAt.UnixMilli(), s.surface.Digest()}
 }
 
 // judge adds to o what the surface of a check means. What is new to the monitor is

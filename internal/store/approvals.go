@@ -38,7 +38,7 @@ func (t *Tx) Approve(ctx context.Context, a watch.Approval, keep bool) (id int64
 	err = t.one(ctx, `insert into approvals (monitor, source, approver, reason, digest, baseline, created_at, expires_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
 		[]any{
-			a.Monitor(), a.Source(), a.Approver(), a.Reason(), b.Surface.Digest().String(), pack(file.Encode()),
+			a.Monitor(), a.Source(), a.Approver(), a.Reason(), b.Surface.Digest().String(), t.store.pack(file.Encode()),
 			ms(at), nullMs(a.ExpiresAt()),
 		}, &id)
 	if err != nil {
@@ -85,6 +85,17 @@ func (t *Tx) EndApprovals(ctx context.Context, monitor int64, by string, now tim
 func (t *Tx) Approvals(ctx context.Context, monitor int64, now time.Time, load bool) ([]watch.Approved, error) {
 	return t.approved(ctx, load, `where monitor = $1 and ended_at is null and (expires_at is null or expires_at > $2)
 		order by id desc`, monitor, ms(now))
+}
+
+// ApprovalsOf is Approvals, without baselines, of several monitors.
+func (t *Tx) ApprovalsOf(ctx context.Context, monitors []int64, now time.Time) (map[int64][]watch.Approved, error) {
+	found, err := t.approved(ctx, false, "where "+t.in("monitor", 1)+` and ended_at is null and (expires_at is null or expires_at > $2)
+		order by id desc`, list(t, monitors), ms(now))
+	out := make(map[int64][]watch.Approved, len(monitors))
+	for i := range found {
+		out[found[i].Monitor] = append(out[found[i].Monitor], found[i])
+	}
+	return out, err
 }
 
 // ExpireApprovals ends the approvals of all monitors whose time is over, and returns them.

@@ -253,6 +253,7 @@ func (r *replacing) replaceMonitors(ctx context.Context, content FileContent) er
 	for i := range wanted {
 		wanted[i].Definition.Normalize()
 	}
+	r.spread = spreadOf(r.stored, wanted)
 	o := owned[watch.Monitor]{
 		kind: "monitor", stored: r.stored, wanted: wanted,
 		name:   func(m *watch.Monitor) string { return m.Definition.Name },
@@ -265,6 +266,26 @@ func (r *replacing) replaceMonitors(ctx context.Context, content FileContent) er
 		remove: func(s *watch.Monitor) error { return r.removeMonitor(ctx, s) },
 	}
 	return o.replace(r)
+}
+
+// spreadOf is in which time those of the wanted monitors that are new are checked first.
+func spreadOf(stored, wanted []watch.Monitor) time.Duration {
+	known := make(map[string]bool, len(stored))
+	for i := range stored {
+		known[stored[i].Definition.Name] = true
+	}
+	many, rate := 0, 0.0
+	for i := range wanted {
+		d := &wanted[i].Definition
+		if wanted[i].Paused || d.Interval <= 0 {
+			continue
+		}
+		rate += float64(len(d.Locations)) / time.Duration(d.Interval).Seconds()
+		if !known[d.Name] {
+			many += len(d.Locations)
+		}
+	}
+	return within(many, rate)
 }
 
 func (r *replacing) createMonitor(ctx context.Context, w *watch.Monitor) error {

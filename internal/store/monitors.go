@@ -205,6 +205,28 @@ func (t *Tx) MonitorsOf(ctx context.Context, ids []int64) (map[int64]watch.Monit
 	return out, nil
 }
 
+// Standing is what changes of a monitor without its definition.
+type Standing struct {
+	Version
+	Paused bool
+}
+
+// Standings returns those of the monitors that exist.
+func (t *Tx) Standings(ctx context.Context, ids []int64) (map[int64]Standing, error) {
+	out := make(map[int64]Standing, len(ids))
+	err := t.each(ctx, "select id, revision, approvals, paused from monitors where "+t.in("id", 1), []any{list(t, ids)}, func(rows *sql.Rows) error {
+		var id int64
+		var s Standing
+		err := rows.Scan(&id, &s.Revision, &s.Approvals, &s.Paused)
+		out[id] = s
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read monitors: %w", err)
+	}
+	return out, nil
+}
+
 // AllMonitors returns every monitor, in the order of their ids.
 func (t *Tx) AllMonitors(ctx context.Context) ([]watch.Monitor, error) {
 	return t.monitors(ctx, "order by m.id")

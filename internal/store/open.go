@@ -76,6 +76,7 @@ func (s *Store) openSQLite(ctx context.Context, o Options) error {
 		return fmt.Errorf("database file %s: %w", path, err)
 	}
 	s.write.SetMaxOpenConns(1)
+	s.keptWrite = newStatements(s.write)
 	if err := s.write.PingContext(ctx); err != nil {
 		return fmt.Errorf("database file %s: %w", path, err)
 	}
@@ -89,6 +90,7 @@ func (s *Store) openReaders(ctx context.Context, path, mode string) error {
 		"_pragma": {"busy_timeout(5000)", "query_only(1)"},
 	}))
 	if err == nil {
+		s.keptRead = newStatements(s.read)
 		s.read.SetMaxOpenConns(readers)
 		s.read.SetMaxIdleConns(readers)
 		err = s.read.PingContext(ctx)

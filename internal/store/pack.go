@@ -11,10 +11,15 @@ import (
 const mostUnpacked = 256 << 20
 
 // pack makes data smaller.
-func pack(data []byte) []byte {
+func (s *Store) pack(data []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the level is a known one
-	_, _ = w.Write(data)                              // a buffer takes everything
+	w, ok := s.packers.Get().(*gzip.Writer) // to make one takes longer than most data
+	if !ok {
+		w, _ = gzip.NewWriterLevel(&out, gzip.BestSpeed) // the level is a known one
+	}
+	defer s.packers.Put(w)
+	w.Reset(&out)
+	_, _ = w.Write(data) // a buffer takes everything
 	_ = w.Close()
 	return out.Bytes()
 }

@@ -89,24 +89,39 @@ func (t *Tx) States(ctx context.Context, ids []int64, lock bool) (map[int64]watc
 		}
 	}
 	out := make(map[int64]watch.State, len(ids))
-	err := t.each(ctx, "select state from states where "+t.in("monitor", 1), []any{list(t, ids)}, func(rows *sql.Rows) error {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+	read := make(map[int64]axes, len(ids))
+	err := t.each(ctx, "select monitor, state, availability, surface, posture from states where "+t.in("monitor", 1), []any{list(t, ids)}, func(rows *sql.Rows) error {
+		var id int64
+		var text []byte
+		var a axes
+		if err := rows.Scan(&id, &text, &a.availability, &a.surface, &a.posture); err != nil {
 			return err
 		}
 		var state watch.State
 		err := decode(text, &state)
-		out[state.Monitor] = state
+		out[id], read[id] = state, a
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read states: %w", err)
 	}
+	if lock {
+		t.axes = read
+	}
 	return out, nil
 }
 
-// SaveStates stores states; those of monitors that are gone are left out.
+// axes are the states of the axes, which are in indexes.
+type axes struct{ availability, surface, posture string }
+
+func axesOf(s *watch.State) axes {
+	return axes{s.Availability.State, s.Surface.State, s.Posture.State}
+}
+
+// SaveStates stores states; those of monitors that are gone are left out. Those that were
+// read with lock in this transaction, and are in no other index now, take less.
 func (t *Tx) SaveStates(ctx context.Context, states []watch.State) error {
+	same := batch{columns: "monitor bigint, state text, check_status text, last_check bigint"}
 	b := batch{columns: "monitor bigint, state text, availability text, surface text, posture text, check_status text, last_check bigint"}
 	for i := range states {
 		s := &states[i]
@@ -114,10 +129,21 @@ func (t *Tx) SaveStates(ctx context.Context, states []watch.State) error {
 		if err != nil {
 			return err
 		}
+		if read, ok := t.axes[s.Monitor]; ok && read == axesOf(s) {
+			same.add(s.Monitor, text, s.Check, ms(s.LastCheck))
+			continue
+		}
+		delete(t.axes, s.Monitor)
 		b.add(s.Monitor, text, s.Availability.State, s.Surface.State, s.Posture.State, s.Check, ms(s.LastCheck))
 	}
+	same.last(1)
 	b.last(1)
-	err := t.execBatch(ctx, `insert into states (monitor, state, availability, surface, posture, check_status, last_check)
+	err := t.execBatch(ctx, `update states set state = r.state, check_status = r.check_status, last_check = r.last_check
+		from $ROWS where states.monitor = r.monitor`, &same)
+	if err != nil {
+		return fmt.Errorf("store states: %w", err)
+	}
+	err = t.execBatch(ctx, `insert into states (monitor, state, availability, surface, posture, check_status, last_check)
 		select r.* from $ROWS where exists (select 1 from monitors m where m.id = r.monitor)
 		on conflict (monitor) do update set state = excluded.state, availability = excluded.availability,
 			surface = excluded.surface, posture = excluded.posture, check_status = excluded.check_status, last_check = excluded.last_check`, &b)
@@ -133,7 +159,7 @@ func (t *Tx) SaveReports(ctx context.Context, reports []StoredReport) error {
 	b := batch{columns: "monitor bigint, location text, at bigint, report bytea"}
 	for i := range reports {
 		r := &reports[i]
-		b.add(r.Monitor, r.Location, ms(r.At), pack(r.Report))
+		b.add(r.Monitor, r.Location, ms(r.At), t.store.pack(r.Report))
 	}
 	b.last(2)
 	err := t.execBatch(ctx, `insert into reports (monitor, location, at, report)

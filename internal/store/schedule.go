@@ -22,6 +22,14 @@ type Due struct {
 	Late time.Duration `json:"late"`
 	// Missed is how many regular slots before Slot passed without a check.
 	Missed int `json:"missed,omitempty"`
+	// Version is that of the monitor when it was claimed.
+	Version Version `json:"version"`
+}
+
+// Version says which monitor a check is of: with another one it is another check.
+type Version struct {
+	Revision  int64 `json:"revision"`
+	Approvals int64 `json:"approvals"`
 }
 
 // Confirmation asks for a confirming check.
@@ -31,12 +39,27 @@ type Confirmation struct {
 	At       time.Time
 }
 
-// Slack is added to the budget of a claimed check before it counts as lost: in it a
-// queue finds out that the node which ran it is gone, and runs it again.
-const Slack = 60 * time.Second
+// Slack is added to the budget of a claimed check before it counts as lost: in it the
+// check waits to be run, confirms what it saw, and is stored.
+const Slack = 40 * time.Second
 
-// firstWithin is when a monitor that is new or resumed is checked at the latest.
+// firstWithin is when a monitor that is new or resumed is checked at the latest, unless
+// there are many of them: then within their interval.
 const firstWithin = time.Minute
+
+// CatchUp is how much faster than the schedule checks may start when many are due at
+// once, and Slowest how many a second in any case.
+const (
+	CatchUp = 1.5
+	Slowest = 4.0
+)
+
+// within is in which time so many new monitors are checked first, beside the checks of a
+// schedule that has rate a second with them.
+func within(many int, rate float64) time.Duration {
+	spare := max(rate*(CatchUp-1), Slowest-rate)
+	return max(firstWithin, time.Duration(float64(many)/spare*float64(time.Second)))
+}
 
 // Claim takes up to limit checks that are due at the locations, the longest due first,
 // moves each on to its first regular slot after now, and keeps the monitor and
@@ -44,14 +67,16 @@ const firstWithin = time.Minute
 // check, at the last of them; it is also the confirming or manual one that was asked
 // for.
 func (t *Tx) Claim(ctx context.Context, now time.Time, locations []string, limit int) ([]Due, error) {
-	query := `select monitor, location, interval_ms, offset_ms, budget_ms, next_due, coalesce(extra_due, 0), coalesce(extra_kind, '')
-		from schedule where due <= $1 and busy_until <= $1 and ` + t.in("location", 2) + `
-		order by due, monitor, location limit $3` + t.lock("update skip locked")
+	query := `select s.monitor, s.location, s.interval_ms, s.offset_ms, s.budget_ms, s.next_due, coalesce(s.extra_due, 0), coalesce(s.extra_kind, ''),
+		m.revision, m.approvals
+		from schedule s join monitors m on m.id = s.monitor where s.due <= $1 and s.busy_until <= $1 and ` + t.in("s.location", 2) + `
+		order by s.due, s.monitor, s.location limit $3` + t.lock("update of s skip locked")
 	var claimed []Due
 	moved := batch{columns: "monitor bigint, location text, next_due bigint, busy_until bigint, slot bigint, kind text"}
 	err := t.each(ctx, query, []any{ms(now), list(t, locations), limit}, func(rows *sql.Rows) error {
 		var s slots
-		if err := rows.Scan(&s.monitor, &s.location, &s.interval, &s.offset, &s.budget, &s.next, &s.extra, &s.kind); err != nil {
+		if err := rows.Scan(&s.monitor, &s.location, &s.interval, &s.offset, &s.budget, &s.next, &s.extra, &s.kind,
+			&s.version.Revision, &s.version.Approvals); err != nil {
 			return err
 		}
 		d, next := s.claim(now)
@@ -79,13 +104,14 @@ type slots struct {
 	interval, offset, budget int64
 	next, extra              int64
 	kind                     string
+	version                  Version
 }
 
 // claim is the check that is due at now, and the first regular slot after it.
 func (s *slots) claim(now time.Time) (Due, time.Time) {
 	d := Due{
 		Monitor: s.monitor, Location: s.location, Budget: millis(s.budget),
-		Slot: fromMs(s.extra), Kind: watch.Kind(s.kind),
+		Slot: fromMs(s.extra), Kind: watch.Kind(s.kind), Version: s.version,
 	}
 	next := fromMs(s.next)
 	if !next.After(now) {
@@ -115,6 +141,55 @@ func (t *Tx) Renew(ctx context.Context, d Due, now time.Time) (bool, error) {
 		return false, fmt.Errorf("keep a claim of monitor %d: %w", d.Monitor, err)
 	}
 	return n > 0, nil
+}
+
+// Busy returns the claims that are held.
+func (t *Tx) Busy(ctx context.Context) ([]Due, error) {
+	var out []Due
+	err := t.each(ctx, `select s.monitor, s.location, s.busy_slot, s.busy_kind, s.budget_ms, m.revision, m.approvals
+		from schedule s join monitors m on m.id = s.monitor where s.busy_until > 0 order by s.monitor, s.location`, nil,
+		func(rows *sql.Rows) error {
+			var d Due
+			var slot, budget int64
+			err := rows.Scan(&d.Monitor, &d.Location, &slot, &d.Kind, &budget, &d.Version.Revision, &d.Version.Approvals)
+			d.Slot, d.Budget = fromMs(slot), millis(budget)
+			out = append(out, d)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	return out, nil
+}
+
+// GiveBack ends claims whose checks did not run: their slots are due again at once,
+// unless their monitors are paused. A claim that is not held any more is left alone.
+func (t *Tx) GiveBack(ctx context.Context, claims []Due) error {
+	b := batch{columns: "monitor bigint, location text, slot bigint, kind text"}
+	for _, d := range claims {
+		b.add(d.Monitor, d.Location, ms(d.Slot), string(d.Kind))
+	}
+	err := t.execBatch(ctx, `update schedule set busy_until = 0,
+			extra_due = case when due is null or extra_due < r.slot then extra_due else r.slot end,
+			extra_kind = case when due is null or extra_due < r.slot then extra_kind else r.kind end,
+			due = case when due > r.slot then r.slot else due end
+		from $ROWS where schedule.monitor = r.monitor and schedule.location = r.location
+			and schedule.busy_slot = r.slot and schedule.busy_kind = r.kind and schedule.busy_until > 0`, &b)
+	if err != nil {
+		return fmt.Errorf("give claims back: %w", err)
+	}
+	return nil
+}
+
+// Rate is how many checks a second the schedule has at the locations in the long run.
+func (t *Tx) Rate(ctx context.Context, locations []string) (float64, error) {
+	var rate float64
+	err := t.one(ctx, "select coalesce(sum(1000.0 / interval_ms), 0) from schedule where due is not null and interval_ms > 0 and "+t.in("location", 1),
+		[]any{list(t, locations)}, &rate)
+	if err != nil {
+		return 0, fmt.Errorf("measure the schedule: %w", err)
+	}
+	return rate, nil
 }
 
 // Release ends claims whose checks are done. A claim that is not held any more, since
@@ -222,7 +297,10 @@ func (t *Tx) schedule(ctx context.Context, m *watch.Monitor, now time.Time) erro
 	b := batch{columns: "monitor bigint, location text, interval_ms bigint, offset_ms bigint, budget_ms bigint, next_due bigint, due bigint"}
 	for _, location := range d.Locations {
 		offset := watch.Offset(m.ID, location, interval)
-		next := now.Add(offset % min(interval, firstWithin))
+		next := watch.NextSlot(offset, interval, now)
+		if spread := max(t.spread, firstWithin); interval > spread {
+			next = now.Add(offset % spread)
+		}
 		switch r, ok := before[location]; {
 		case !ok || r.paused:
 		case r.interval == interval.Milliseconds():

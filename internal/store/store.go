@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,6 +48,9 @@ type Store struct {
 	read    *sql.DB
 	pool    *pgxpool.Pool // nil for SQLite
 	unlock  func()        // gives up the lock of a SQLite file
+	// kept are the statements of write and of read that are prepared, for SQLite.
+	keptWrite, keptRead *statements
+	packers             sync.Pool // of *gzip.Writer
 }
 
 // Dialect is SQLite or Postgres.
@@ -87,7 +91,7 @@ func (s *Store) once(ctx context.Context, fn func(*Tx) error) error {
 	if s.write == nil {
 		return errors.New("the database is open for reading only")
 	}
-	return s.run(ctx, s.write, nil, fn)
+	return s.run(ctx, s.write, s.keptWrite, nil, fn)
 }
 
 // View runs fn in a transaction that cannot write and sees one state of the database.
@@ -96,16 +100,17 @@ func (s *Store) View(ctx context.Context, fn func(*Tx) error) error {
 	if s.dialect == Postgres {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	return s.run(ctx, s.read, options, fn)
+	return s.run(ctx, s.read, s.keptRead, options, fn)
 }
 
-func (s *Store) run(ctx context.Context, db *sql.DB, options *sql.TxOptions, fn func(*Tx) error) error {
+func (s *Store) run(ctx context.Context, db *sql.DB, kept *statements, options *sql.TxOptions, fn func(*Tx) error) error {
+	kept.prepare(ctx)
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return explain(fmt.Errorf("begin a transaction: %w", err))
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	t := &Tx{tx: tx, store: s, reads: options != nil}
+	t := &Tx{tx: tx, store: s, reads: options != nil, kept: kept}
 	if err := fn(t); err != nil {
 		return explain(err)
 	}

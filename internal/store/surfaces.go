@@ -35,7 +35,7 @@ func (t *Tx) PutSurface(ctx context.Context, s *surface.Surface) error {
 	if errors.Is(err, ErrNotFound) {
 		body := s.Save()
 		_, err = t.exec(ctx, "insert into surfaces (digest, body, size, created_at) values ($1, $2, $3, $4) on conflict do nothing",
-			digest, pack(body), len(body), time.Now().UnixMilli())
+			digest, t.store.pack(body), len(body), time.Now().UnixMilli())
 	}
 	if err != nil {
 		return fmt.Errorf("store a surface: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,6 +16,11 @@ type Tx struct {
 	tx    *sql.Tx
 	store *Store
 	reads bool // it cannot write
+	kept  *statements
+	// axes are those of the states that were read.
+	axes map[int64]axes
+	// spread is in which time the first checks of new monitors start, if not in firstWithin.
+	spread time.Duration
 }
 
 // SQL is the transaction itself, for a job queue.
@@ -26,17 +30,37 @@ func (t *Tx) postgres() bool { return t.store.dialect == Postgres }
 
 // exec runs one statement and returns how many rows it touched.
 func (t *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.tx.ExecContext(ctx, query, args...)
+	var result sql.Result
+	var err error
+	if statement := t.kept.get(query); statement != nil {
+		result, err = t.tx.StmtContext(ctx, statement).ExecContext(ctx, args...)
+	} else {
+		result, err = t.tx.ExecContext(ctx, query, args...)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
+func (t *Tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if statement := t.kept.get(query); statement != nil {
+		return t.tx.StmtContext(ctx, statement).QueryContext(ctx, args...) //nolint:sqlclosecheck // it ends with the transaction
+	}
+	return t.tx.QueryContext(ctx, query, args...)
+}
+
 // one reads one row into dest. Its error is ErrNotFound when there is none.
 func (t *Tx) one(ctx context.Context, query string, args []any, dest ...any) error {
-	err := t.tx.QueryRowContext(ctx, query, args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
+	found := false
+	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+		if found {
+			return nil
+		}
+		found = true
+		return rows.Scan(dest...)
+	})
+	if err == nil && !found {
 		return ErrNotFound
 	}
 	return err
@@ -44,7 +68,7 @@ func (t *Tx) one(ctx context.Context, query string, args []any, dest ...any) err
 
 // each calls scan for every row that a query gives.
 func (t *Tx) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := t.tx.QueryContext(ctx, query, args...)
+	rows, err := t.query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -94,40 +118,57 @@ func (b *batch) last(n int) {
 
 // execBatch runs a statement for the rows of b.
 func (t *Tx) execBatch(ctx context.Context, query string, b *batch) error {
-	return t.runBatch(ctx, query, b, func(_ int, rows *sql.Rows) error { return drain(rows, nil) })
+	return t.runBatch(ctx, query, b, nil)
 }
 
 // queryBatch is execBatch for a statement that gives rows, such as one with returning.
 func (t *Tx) queryBatch(ctx context.Context, query string, b *batch, scan func(*sql.Rows) error) error {
-	return t.runBatch(ctx, query, b, func(_ int, rows *sql.Rows) error { return drain(rows, scan) })
+	return t.runBatch(ctx, query, b, scan)
 }
 
-func (t *Tx) runBatch(ctx context.Context, query string, b *batch, read func(int, *sql.Rows) error) error {
+func (t *Tx) runBatch(ctx context.Context, query string, b *batch, scan func(*sql.Rows) error) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
 	if t.postgres() {
-		rows, err := t.tx.QueryContext(ctx, b.unnest(query), b.arrays()...)
-		if err != nil {
-			return err
-		}
-		return read(0, rows)
+		return t.each(ctx, b.unnest(query), b.arrays(), scan)
 	}
-	statement, err := t.tx.PrepareContext(ctx, b.selected(query))
+	statement, err := t.prepared(ctx, b.selected(query))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = statement.Close() }()
-	for i, row := range b.rows {
-		rows, err := statement.QueryContext(ctx, row...)
-		if err != nil {
+	row := context.WithoutCancel(ctx) // one row is short: nothing has to watch over it
+	for _, values := range b.rows {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := read(i, rows); err != nil {
+		if scan == nil {
+			_, err = statement.ExecContext(row, values...)
+		} else {
+			err = queryRow(row, statement, values, scan)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func queryRow(ctx context.Context, statement *sql.Stmt, values []any, scan func(*sql.Rows) error) error {
+	rows, err := statement.QueryContext(ctx, values...)
+	if err != nil {
+		return err
+	}
+	return drain(rows, scan)
+}
+
+// prepared is a statement of this transaction.
+func (t *Tx) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if statement := t.kept.get(query); statement != nil {
+		return t.tx.StmtContext(ctx, statement), nil
+	}
+	return t.tx.PrepareContext(ctx, query)
 }
 
 // unnest is the query with $ROWS as the columns of arrays.
@@ -258,7 +299,7 @@ func encode(value any) (string, error) {
 }
 
 // decode reads what encode wrote.
-func decode(stored string, value any) error {
+func decode[T string | []byte](stored T, value any) error {
 	if err := json.Unmarshal([]byte(stored), value); err != nil {
 		return fmt.Errorf("read a stored %T: %w", value, err)
 	}

@@ -70,9 +70,9 @@ func nextDue(t testing.TB, s *store.Store) time.Time {
 
 // due is one monitor that was claimed and released at its first slot, and when its next
 // one is.
-func due(t *testing.T, s *store.Store, edit func(int, *watch.Monitor)) (watch.Monitor, time.Time) {
+func due(t *testing.T, s *store.Store) (watch.Monitor, time.Time) {
 	t.Helper()
-	m := Insert(t, s, 1, edit)[0]
+	m := Insert(t, s, 1, nil)[0]
 	release(t, s, claim(t, s, nextDue(t, s))...)
 	return m, nextDue(t, s)
 }
@@ -93,7 +93,7 @@ func newlyDue(t *testing.T, s *store.Store) {
 	got := claim(t, s, first.Add(5*time.Millisecond))
 	want := []store.Due{{
 		Monitor: m.ID, Location: "local", Slot: first, Kind: watch.Scheduled,
-		Budget: watch.Budget(&m.Definition, 0), Late: 5 * time.Millisecond,
+		Budget: watch.Budget(&m.Definition, 0), Late: 5 * time.Millisecond, Version: store.Version{Revision: 1},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
@@ -105,7 +105,7 @@ func newlyDue(t *testing.T, s *store.Store) {
 }
 
 func claimedOnce(t *testing.T, s *store.Store) {
-	_, slot := due(t, s, nil)
+	_, slot := due(t, s)
 	first := claim(t, s, slot)
 	if len(first) != 1 {
 		t.Fatalf("claimed %v", first)
@@ -122,7 +122,7 @@ func claimedOnce(t *testing.T, s *store.Store) {
 }
 
 func lostClaim(t *testing.T, s *store.Store) {
-	_, slot := due(t, s, nil)
+	_, slot := due(t, s)
 	old := claim(t, s, slot)[0]
 	over := slot.Add(old.Budget + store.Slack)
 	renew := func(d store.Due, now time.Time) bool {
@@ -155,7 +155,7 @@ func lostClaim(t *testing.T, s *store.Store) {
 }
 
 func missedSlots(t *testing.T, s *store.Store) {
-	_, slot := due(t, s, nil)
+	_, slot := due(t, s)
 	now := slot.Add(10*time.Minute + 7*time.Second)
 	got := claim(t, s, now)
 	if len(got) != 1 || !got[0].Slot.Equal(slot.Add(10*time.Minute)) || got[0].Missed != 10 || got[0].Late != 7*time.Second {
@@ -171,7 +171,7 @@ func missedSlots(t *testing.T, s *store.Store) {
 }
 
 func manualCheck(t *testing.T, s *store.Store) {
-	m, slot := due(t, s, nil)
+	m, slot := due(t, s)
 	run := func(id int64, now time.Time) error {
 		return s.InTx(t.Context(), func(tx *store.Tx) error { return tx.RunNow(t.Context(), id, now) })
 	}
@@ -207,7 +207,7 @@ func manualCheck(t *testing.T, s *store.Store) {
 }
 
 func confirmingCheck(t *testing.T, s *store.Store) {
-	m, slot := due(t, s, nil)
+	m, slot := due(t, s)
 	confirm := func(at time.Time) {
 		in(t, s, func(tx *store.Tx) error { return tx.ConfirmAt(t.Context(), m.ID, "local", at) })
 	}
@@ -229,7 +229,7 @@ func confirmingCheck(t *testing.T, s *store.Store) {
 }
 
 func pausedMonitor(t *testing.T, s *store.Store) {
-	m, slot := due(t, s, nil)
+	m, slot := due(t, s)
 	edit := func(paused bool, at time.Time) {
 		m.Paused, m.UpdatedAt = paused, at
 		in(t, s, func(tx *store.Tx) error { return tx.UpdateMonitor(t.Context(), &m, m.Revision) })
@@ -252,7 +252,7 @@ func pausedMonitor(t *testing.T, s *store.Store) {
 }
 
 func rescheduled(t *testing.T, s *store.Store) {
-	m, slot := due(t, s, nil)
+	m, slot := due(t, s)
 	edit := func(at time.Time, change func(*watch.Definition)) {
 		t.Helper()
 		change(&m.Definition)
@@ -323,7 +323,7 @@ func claimedByLocation(t *testing.T, s *store.Store) {
 }
 
 func rolledBackClaim(t *testing.T, s *store.Store) {
-	_, slot := due(t, s, nil)
+	_, slot := due(t, s)
 	stop := errors.New("killed")
 	var lost []store.Due
 	err := s.InTx(t.Context(), func(tx *store.Tx) (err error) {
