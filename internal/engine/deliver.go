@@ -46,6 +46,7 @@ func retryAfter(attempt int) time.Duration {
 type deliverWorker struct {
 	river.WorkerDefaults[deliverArgs]
 	engine *Engine
+	lanes  lanes
 }
 
 // Timeout leaves time to store what became of it.
@@ -71,15 +72,20 @@ func (w *deliverWorker) Work(ctx context.Context, job *river.Job[deliverArgs]) e
 		return nil
 	case l.waits:
 		return river.JobSnooze(orderPause)
+	case !w.lanes.enter(n.Channel):
+		return river.JobSnooze(lanePause)
 	}
+	var took time.Duration
+	defer func() { w.lanes.leave(n.Channel, took) }()
 	began := time.Now()
 	detail, sent := e.send(ctx, l.channel, alert.Of(n, l.monitor, e.o.PublicURL))
+	took = time.Since(began)
 	if ctx.Err() != nil && sent != nil {
 		return context.Cause(ctx) // the engine stops; it was no fault of the receiver
 	}
 	d := watch.Delivery{
 		Notification: n.ID, Channel: n.Channel, Key: n.Key, Attempt: n.Attempts + 1, At: e.now(), OK: sent == nil,
-		Detail: detail, DurationMs: float64(time.Since(began).Microseconds()) / 1000,
+		Detail: detail, DurationMs: float64(took.Microseconds()) / 1000,
 	}
 	if sent != nil {
 		d.Detail = plain.Line(sent.Error(), maxDetail)
