@@ -155,9 +155,8 @@ func (o *serveOptions) file() string {
 }
 
 func isLocation(s string) error {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-	if s == "" || len(s) > 64 || strings.Trim(s, letters) != "" || strings.ContainsAny(s[:1], "_.-") {
-		return errors.New("not the name of a location: up to 64 letters, digits, dots, dashes and underscores")
+	if !watch.IsLocation(s) {
+		return errors.New("not the name of a location: up to 48 small letters and digits, with single dashes between them")
 	}
 	return nil
 }

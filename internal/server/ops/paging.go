@@ -352,6 +352,7 @@ func (o *Ops) PutWindow(ctx context.Context, actor people.Actor, id int64, in Wi
 		}
 	}
 	err := o.change(ctx, "window", func(t *store.Tx) error {
+		w.ID = id // also when it runs again
 		if id != 0 {
 			stored, err := t.Window(ctx, id)
 			if err != nil {
