@@ -150,7 +150,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	work := context.WithoutCancel(ctx)
 	e.sink.start(work)
 	defer e.sink.stop()
-	if err := e.takeUp(ctx); err != nil {
+	if err := e.takeUp(work); err != nil {
 		return fmt.Errorf("take up what the last process left: %w", err)
 	}
 	if err := e.client.Start(work); err != nil {

@@ -25,6 +25,7 @@ func scheduleTests() []test {
 		{"an edited monitor is on the schedule anew", rescheduled},
 		{"checks are claimed by location, the longest due first", claimedByLocation},
 		{"a claim that is rolled back is none", rolledBackClaim},
+		{"a claim that is given back is due again at once", givenBack},
 		{"slots pass without a gap, twice never, and checks do not overlap", slotProperties},
 	}
 }
@@ -394,4 +395,38 @@ func slotProperties(t *testing.T, s *store.Store) {
 			}
 		}
 	})
+}
+
+func givenBack(t *testing.T, s *store.Store) {
+	_, slot := due(t, s)
+	held := func() []store.Due {
+		var out []store.Due
+		in(t, s, func(tx *store.Tx) (err error) { out, err = tx.Busy(t.Context()); return err })
+		return out
+	}
+	give := func(d ...store.Due) {
+		in(t, s, func(tx *store.Tx) error { return tx.GiveBack(t.Context(), d) })
+	}
+	first := claim(t, s, slot)
+	if got := held(); len(got) != 1 || !got[0].Slot.Equal(slot) || got[0].Kind != watch.Scheduled {
+		t.Fatalf("held: %v", got)
+	}
+	give(first...)
+	if got := held(); len(got) != 0 {
+		t.Errorf("still held: %v", got)
+	}
+	again := claim(t, s, slot.Add(time.Second))
+	if len(again) != 1 || !again[0].Slot.Equal(slot) || again[0].Kind != watch.Scheduled {
+		t.Fatalf("claimed again: %v, want the slot %v", again, slot)
+	}
+	release(t, s, again...)
+	give(again...) // which it does not hold any more
+	if next := nextDue(t, s); !next.Equal(slot.Add(time.Minute)) {
+		t.Errorf("then due at %v", next)
+	}
+	var rate float64
+	in(t, s, func(tx *store.Tx) (err error) { rate, err = tx.Rate(t.Context(), here); return err })
+	if want := 1.0 / 60; rate < want*.999 || rate > want*1.001 {
+		t.Errorf("the schedule has %f checks a second", rate)
+	}
 }
