@@ -105,17 +105,17 @@ targets:
     monitor: {interval: 30s, tags: [demo]}
 `
 
-// run watches until ctx ends.
+// run watches until ctx ends. To be asked to end while it starts is no error.
 func (m *monitor) run(ctx context.Context, hangups <-chan struct{}) (int, error) {
-	if err := m.start(ctx); err != nil {
-		m.close()
-		if ctx.Err() != nil {
-			return exitHealthy, nil
-		}
-		return 0, err
-	}
 	defer m.close()
-	if err := m.welcome(ctx); err != nil {
+	err := m.start(ctx)
+	if err == nil {
+		err = m.welcome(ctx)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exitHealthy, nil
+	case err != nil:
 		return 0, err
 	}
 	return m.serve(ctx, hangups)
