@@ -104,7 +104,7 @@ func (e *Engine) before(ctx context.Context, s *sight, o *watch.Observation) err
 
 func (e *Engine) state(ctx context.Context, monitor int64) (*watch.State, error) {
 	var out *watch.State
-	err := e.o.Store.View(ctx, func(tx *store.Tx) error {
+	err := e.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		states, err := tx.States(ctx, []int64{monitor}, false)
 		if st, ok := states[monitor]; ok {
 			out = &st
@@ -120,7 +120,7 @@ func (e *Engine) surface(ctx context.Context, digest surface.Digest) (*surface.S
 		return s, nil
 	}
 	var s *surface.Surface
-	err := e.o.Store.View(ctx, func(tx *store.Tx) (err error) {
+	err := e.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		s, err = tx.Surface(ctx, digest)
 		return err
 	})
@@ -237,7 +237,7 @@ func (e *Engine) baselines(ctx context.Context, m *entry, now time.Time) ([]*bas
 	key := baselinesKey{m.ID, m.Approvals}
 	loaded, ok := e.approved.get(key)
 	if !ok {
-		err := e.o.Store.View(ctx, func(tx *store.Tx) (err error) {
+		err := e.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			loaded, err = tx.Approvals(ctx, m.ID, now, true)
 			return err
 		})

@@ -186,7 +186,9 @@ func (t *attempt) check(ctx context.Context, leave func()) error {
 func (e *Engine) settle(ctx context.Context, it *item, mem *memory) error {
 	o := it.o
 	it.sight = o.Surface != nil && (mem.sighted != o.Digest || o.Started.Sub(mem.sightedAt) >= sightingEvery)
-	if err := e.sink.put(ctx, it); err != nil {
+	within, cancel := overtime(ctx)
+	defer cancel()
+	if err := e.sink.put(within, it); err != nil {
 		return err
 	}
 	if it.sight {
@@ -202,6 +204,23 @@ func (e *Engine) settle(ctx context.Context, it *item, mem *memory) error {
 		mem.bound, mem.boundAt, mem.isBound = o.Binding, o.Approvals+1, true
 	}
 	return nil
+}
+
+// overtime is ctx or, when its time is over, one with the time to read and store what
+// the check still needs: to judge a large surface may take long, and what was seen
+// counts. A stop is obeyed.
+func overtime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), commitPatience)
+}
+
+// read reads from the store for a check.
+func (e *Engine) read(ctx context.Context, f func(context.Context, *store.Tx) error) error {
+	within, cancel := overtime(ctx)
+	defer cancel()
+	return e.o.Store.View(within, func(tx *store.Tx) error { return f(within, tx) })
 }
 
 // renew keeps those of the claims that still hold, for checks that start late or again,
