@@ -325,6 +325,7 @@ func (f *servedFile) follow(ctx context.Context, hangups <-chan struct{}, log *s
 			asked = true
 		case <-ticker.C:
 		}
+		// Looked at before it is read: what changes meanwhile is read the next time.
 		if f.changed() || asked || f.failed {
 			f.reload(ctx, log)
 		}
@@ -343,9 +344,17 @@ func (f *servedFile) reload(ctx context.Context, log *slog.Logger) {
 	case change.Empty() && len(change.approved) == 0:
 		log.InfoContext(ctx, "the configuration was read again, and nothing changed", "file", f.path)
 	default:
-		log.InfoContext(ctx, "the configuration was applied", "file", f.path, "created", change.Created, "changed", change.Changed, "removed", change.Removed, "approved_by_lockfile", change.approved)
+		log.InfoContext(ctx, "the configuration was applied", "file", f.path, "created", some(change.Created), "changed", some(change.Changed), "removed", some(change.Removed), "approved_by_lockfile", some(change.approved))
 	}
-	f.changed() // what was read by now is seen
+}
+
+// some is a list for the log, which a file of thousands does not fill.
+func some(names []string) []string {
+	const most = 20
+	if len(names) <= most {
+		return names
+	}
+	return append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", len(names)-most))
 }
 
 // changed reports whether one of the files is another than when this was asked last.

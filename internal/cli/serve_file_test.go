@@ -173,3 +173,40 @@ func TestStoreFails(t *testing.T) {
 	defer f.store.Close()
 	reload(false, 4)
 }
+
+// TestChangedWhileRead: what is written while the file is applied is applied as well.
+func TestChangedWhileRead(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "watch.db"), Sealer: seal.Generate()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f := &servedFile{path: filepath.Join(dir, "mcpvigil.yaml"), store: s, single: true}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	right, _, _ := strings.Cut(watchedYAML, "lockfile")
+	f.now = func() time.Time { // asked for once the file was read
+		write(right + "  - {name: b, type: mcp, endpoint: 'https://b.example/mcp'}\n")
+		return time.Now()
+	}
+	write(right)
+	f.changed()
+	f.reload(t.Context(), slog.New(slog.DiscardHandler))
+	if f.target("b") != nil || !f.changed() {
+		t.Error("a change that came while the file was read is not seen")
+	}
+}
+
+func TestSome(t *testing.T) {
+	if got := some(make([]string, 10_000)); len(got) != 21 || got[20] != "and 9980 more" {
+		t.Errorf("%q", got)
+	}
+	if got := some([]string{"a"}); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
