@@ -38,7 +38,7 @@ lint: tools ## Check format, style, layers, all platforms and go.mod files
 	if [[ -n $$unformatted ]]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
 	@if grep -l '"resolved"' $(NPM_DIRS:%=%/package-lock.json); then \
 		echo "a lockfile holds download addresses: see its .npmrc"; exit 1; fi
-	$(TOOLS)/golangci-lint run
+	$(TOOLS)/golangci-lint run --allow-parallel-runners
 	@for module in $(MODULES); do \
 		[[ $$module == tools ]] || (cd $$module && echo "go vet $$module" && $(GO) vet ./...); \
 		(cd $$module && echo "go mod tidy -diff $$module" && $(GO) mod tidy -diff); \

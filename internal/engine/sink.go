@@ -194,18 +194,16 @@ func (s *sink) once(ctx context.Context, batch []*item) (err error) {
 func (c *commit) log(ctx context.Context) {
 	for i := range c.events {
 		e := &c.events[i]
-		level, message := slog.LevelInfo, "an incident is resolved"
-		switch {
-		case e.Name == watch.EventOpened:
-			level, message = slog.LevelWarn, "an incident was opened"
-		case e.Name != watch.EventResolved:
-			continue
-		}
 		attrs := []slog.Attr{slog.String("monitor", c.monitors[e.Monitor].Definition.Name), slog.String("axis", string(e.Axis)), slog.String("text", e.Text)}
 		if e.Data != nil {
 			attrs = append(attrs, slog.String("reason", e.Data.Reason), slog.Int64("incident", e.Data.Incident))
 		}
-		c.engine.log.LogAttrs(ctx, level, message, attrs...)
+		switch e.Name {
+		case watch.EventOpened:
+			c.engine.log.LogAttrs(ctx, slog.LevelWarn, "an incident was opened", attrs...)
+		case watch.EventResolved:
+			c.engine.log.LogAttrs(ctx, slog.LevelInfo, "an incident is resolved", attrs...)
+		}
 	}
 }
 

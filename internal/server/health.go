@@ -92,7 +92,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		writeText(w, http.StatusServiceUnavailable, "the check took too long\n")
 	default:
 		s.Logger.ErrorContext(r.Context(), "a page could not be made", "path", r.URL.Path, "error", err)
-		writeText(w, http.StatusInternalServerError, "this could not be found out; the log says why\n")
+		writeText(w, http.StatusServiceUnavailable, "this could not be found out; the log says why\n")
 	}
 }
 
