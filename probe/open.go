@@ -198,8 +198,14 @@ func (r *run) head(ctx context.Context) {
 	}
 }
 
+// transportDetails say how the server was reached; the address is that of the first
+// exchange.
 func (r *run) transportDetails() map[string]any {
-	return map[string]any{"transportType": string(r.t.Kind())}
+	details := map[string]any{"transportType": string(r.t.Kind())}
+	if x := r.log.Exchanges(); len(x) > 0 && x[0].Address != "" {
+		details["address"] = x[0].Address
+	}
+	return details
 }
 
 // open connects and settles on a revision, and adds the steps that follow from

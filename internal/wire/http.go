@@ -342,7 +342,9 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		f(time.Now())
 	}
 	return &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) { locked(func(time.Time) { t.reused = i.Reused }) },
+		GotConn: func(i httptrace.GotConnInfo) {
+			locked(func(time.Time) { t.reused, t.Address = i.Reused, i.Conn.RemoteAddr().String() })
+		},
 		DNSStart: func(httptrace.DNSStartInfo) {
 			locked(func(now time.Time) { t.dns = now })
 		},

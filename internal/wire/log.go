@@ -36,6 +36,8 @@ type Exchange struct {
 	Method     string // JSON-RPC method
 	HTTPMethod string
 	URL        string
+	// Address is what it was sent to, that of a proxy included; empty: nothing was.
+	Address string
 	// Header are the request's headers without those that hold a credential,
 	// whose names are in SecretHeaders.
 	Header        http.Header
