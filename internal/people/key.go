@@ -95,9 +95,7 @@ func (p *People) AuthenticateKey(ctx context.Context, key string) (Actor, error)
 		return Actor{}, ErrUnauthenticated
 	}
 	if now.Sub(k.UsedAt) >= seenEvery {
-		if err := p.storage.Change(ctx, func(tx Tx) error { return tx.TouchKey(ctx, k.ID, now) }); err != nil {
-			return Actor{}, err
-		}
+		p.touch(ctx, func(ctx context.Context, tx Tx) error { return tx.TouchKey(ctx, k.ID, now) })
 	}
 	return Actor{name: programOf(k), role: k.Role}, nil
 }

@@ -180,8 +180,8 @@ func TestBrokenStorage(t *testing.T) {
 	is(t, "login", err, full)
 	_, _, err = h.Login(ctx, "ann", "wrong horse battery", "192.0.2.1", "")
 	is(t, "failed login", err, full)
-	_, err = h.AuthenticateSession(ctx, token)
-	is(t, "session", err, full)
+	_, err = h.AuthenticateSession(ctx, token) // who reads still may
+	is(t, "session", err, nil)
 	proof, err := h.Prove(ctx, s, Password(annPassword), accept(1))
 	is(t, "proof", err, full)
 	if proof.Valid() {

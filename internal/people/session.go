@@ -128,12 +128,21 @@ func (p *People) AuthenticateSession(ctx context.Context, token string) (Actor, 
 	}
 	if now.Sub(s.row.SeenAt) >= min(seenEvery, p.options.SessionIdle/4) {
 		s.row.SeenAt = now
-		err := p.storage.Change(ctx, func(tx Tx) error { return tx.TouchSession(ctx, s.row.Token, now) })
-		if err != nil {
-			return Actor{}, err
-		}
+		p.touch(ctx, func(ctx context.Context, tx Tx) error { return tx.TouchSession(ctx, s.row.Token, now) })
 	}
 	return s.Actor(), nil
+}
+
+// touchTime is how long a request waits for a note that a credential was used.
+const touchTime = time.Second
+
+// touch notes that a credential was used. Where that cannot be stored, as a disk is full
+// or a database is locked, who reads still may: a session without the note only ends
+// sooner.
+func (p *People) touch(ctx context.Context, note func(context.Context, Tx) error) {
+	ctx, cancel := context.WithTimeout(ctx, touchTime)
+	defer cancel()
+	_ = p.storage.Change(ctx, func(tx Tx) error { return note(ctx, tx) })
 }
 
 // alive finds a session that has not ended and the account that may use it, or gives
