@@ -13,9 +13,9 @@ import (
 	"github.com/mcpvigil/mcpvigil/target"
 )
 
-// After a pause, 25 monitors of one server that answers one request at a time, in 200
-// ms, do not wait for each other: they do not start at once.
-func TestNoHerdAfterAPause(t *testing.T) {
+// After a pause or a restart, 25 monitors of one server that answers one request at a
+// time, in 200 ms, do not wait for each other: they do not start at once.
+func TestFieldG12NoHerdAfterAPause(t *testing.T) {
 	t.Parallel()
 	var one sync.Mutex
 	var all sync.Mutex

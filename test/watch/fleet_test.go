@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -36,6 +37,23 @@ func newFleet(t *testing.T, names ...string) *fleet {
 		f.servers[name] = &member{tools: []string{"search", "fetch"}, description: "Looks things up."}
 	}
 	f.http = httptest.NewServer(f)
+	t.Cleanup(f.http.Close)
+	return f
+}
+
+// newFleetAt is a fleet at an address of this machine.
+func newFleetAt(t *testing.T, address string, names ...string) *fleet {
+	t.Helper()
+	f := newFleet(t, names...)
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.http.Close()
+	f.http = httptest.NewUnstartedServer(f)
+	f.http.Listener.Close()
+	f.http.Listener = listener
+	f.http.Start()
 	t.Cleanup(f.http.Close)
 	return f
 }

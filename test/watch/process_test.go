@@ -140,31 +140,26 @@ func freeAddress(t *testing.T) string {
 // receiver, and returns its path.
 func write(t *testing.T, f *fleet, r *receiver, names ...string) string {
 	t.Helper()
+	dir := t.TempDir()
+	hook := filepath.Join(dir, "hook")
+	if err := os.WriteFile(hook, []byte(r.http.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `version: v1
 channels:
-  - {name: hook, type: webhook, settings: {url: %q}}
+  - {name: hook, type: webhook, settings: {url_file: %q}}
 escalations:
   - name: default
     steps: [{channels: [hook]}]
 targets:
-`, r.http.URL)
+`, hook)
 	for _, name := range names {
 		fmt.Fprintf(&b, "  - {name: %s, type: mcp, endpoint: %q, monitor: {interval: 10s, failure_threshold: 1}}\n", name, f.url(name))
 	}
-	path := filepath.Join(t.TempDir(), "mcpvigil.yaml")
+	path := filepath.Join(dir, "mcpvigil.yaml")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, patience time.Duration, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", patience, what)
-		}
-	}
 }
