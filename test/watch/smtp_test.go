@@ -65,7 +65,7 @@ func (m *mailbox) talk(conn net.Conn) error {
 	for {
 		line, err := r.ReadLine()
 		if err != nil {
-			return nil // the client is gone
+			return nil //nolint:nilerr // the client is gone
 		}
 		verb, _, _ := strings.Cut(line, " ")
 		switch strings.ToUpper(verb) {
