@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
