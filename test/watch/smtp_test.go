@@ -65,8 +65,11 @@ func (m *mailbox) talk(conn net.Conn) error {
 	say("220 mail.test ESMTP")
 	for {
 		line, err := r.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil // the client is gone
+		}
 		if err != nil {
-			return nil //nolint:nilerr // the client is gone
+			return err
 		}
 		verb, _, _ := strings.Cut(line, " ")
 		switch strings.ToUpper(verb) {
