@@ -99,9 +99,9 @@ func watchMany(t *testing.T, path, url string, n int, length time.Duration) load
 	await(t, "http://"+address+"/readyz", ended, &log)
 	// A first round sets the baselines; what is measured is the steady state after it.
 	time.Sleep(loadInterval + 10*time.Second)
-	from, cpu := time.Now(), cpuOf(t, cmd.Process.Pid)
+	from, cpu := time.Now().Truncate(time.Millisecond), cpuOf(t, cmd.Process.Pid) // slots are in milliseconds
 	time.Sleep(length)
-	to, cpuAfter := time.Now(), cpuOf(t, cmd.Process.Pid)
+	to, cpuAfter := time.Now().Truncate(time.Millisecond), cpuOf(t, cmd.Process.Pid)
 	l := load{cores: (cpuAfter - cpu).Seconds() / to.Sub(from).Seconds(), rss: peakOf(t, cmd.Process.Pid)}
 	time.Sleep(2 * maxLag) // for the checks that are still under way
 	cmd.Process.Signal(syscall.SIGTERM)
@@ -134,7 +134,7 @@ func (l *load) read(t *testing.T, database string, from, to time.Time) {
 		}
 		for _, m := range monitors {
 			offset := watch.Offset(m.ID, watch.DefaultLocation, loadInterval)
-			for slot := watch.NextSlot(offset, loadInterval, from); slot.Before(to); slot = watch.NextSlot(offset, loadInterval, slot) {
+			for slot := watch.NextSlot(offset, loadInterval, from.Add(-1)); slot.Before(to); slot = watch.NextSlot(offset, loadInterval, slot) {
 				l.due++
 			}
 			results, _, err := tx.Results(ctx, store.ResultFilter{Monitor: m.ID, From: from, To: to, Limit: 1_000})
