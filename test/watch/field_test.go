@@ -244,9 +244,9 @@ func TestFieldG10(t *testing.T) {
 			}
 			f.change("m", func(m *member) { m.down = false })
 			w.round()
-			if told := w.told(); !slices.Equal(told, []string{"down triggered", "down resolved"}) {
-				t.Errorf("told in the end: %q", told)
-			}
+			eventually(t, time.Minute, "the end was told, too", func() bool {
+				return slices.Equal(w.told(), []string{"down triggered", "down resolved"})
+			})
 		})
 	}
 }
