@@ -51,7 +51,7 @@ func TestCluster(t *testing.T) {
 				f.change(name, func(m *member) { m.down = false })
 			}
 			eventually(t, 4*time.Minute, "the others see the recovery", func() bool { return rest[0].healthy(names) == len(names) })
-			time.Sleep(2 * time.Second)
+			rest[0].tell(t)
 			for _, p := range rest {
 				p.stop()
 			}

@@ -87,7 +87,7 @@ func killAtRandom(t *testing.T, random *rand.Rand, flags []string, options store
 	eventually(t, 3*time.Minute, "every server is up again", func() bool { return p.healthy(names) == len(names) })
 	// What stands on the timeline is told: nothing is left to say.
 	eventually(t, time.Minute, "every added tool was noticed", func() bool { return p.drifted(names, added) })
-	time.Sleep(2 * time.Second) // time in which something that was said twice would arrive
+	p.tell(t)
 	p.stop()
 	judge(t, options, names, added, r.all())
 }
@@ -101,6 +101,18 @@ func (p *process) healthy(names []string) int {
 		}
 	}
 	return n
+}
+
+// tell waits until everything that has to be told was: what a killed process was
+// delivering is taken up again when it counts as lost, and what follows waits for it.
+func (p *process) tell(t *testing.T) {
+	t.Helper()
+	time.Sleep(2 * time.Second) // incidents become notifications
+	eventually(t, 4*time.Minute, "nothing is left to tell", func() bool {
+		_, metrics := p.get("/metrics")
+		return strings.Contains(metrics, `mcpvigil_notifications{status="pending"} 0`)
+	})
+	time.Sleep(time.Second) // something that is told twice would arrive
 }
 
 // drifted reports whether every server with another surface shows as changed.
