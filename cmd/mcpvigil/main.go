@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/mcpvigil/mcpvigil/internal/cli"
+	_ "github.com/mcpvigil/mcpvigil/internal/heap" // for its effect on how commands start
 )
 
 func main() {

@@ -77,31 +77,38 @@ type event struct {
 	Actor    string    `json:"actor,omitempty"`
 }
 
-// shape keeps texts that can only be what they are said to be.
-type shape struct{ *regexp.Regexp }
+// shape keeps texts that can only be what they are said to be: of a form, and no longer
+// than most. Their length is no part of the form, as a counted repetition is dear to
+// compile, and every command would pay for it.
+type shape struct {
+	form *regexp.Regexp
+	most int
+}
 
 // The shapes of texts that came from or through a watched server. A name of a tool is
 // shown when it has the form that the specification asks for and no more than a few
 // words fit in.
 var (
-	code     = shape{regexp.MustCompile(`^[a-z][a-z0-9_:-]{0,63}$`)}
-	itemName = shape{regexp.MustCompile(`^[A-Za-z0-9_./-]{1,64}$`)}
-	revision = shape{regexp.MustCompile(`^20[0-9]{2}-[0-9]{2}-[0-9]{2}$`)}
-	digest   = shape{regexp.MustCompile(`^[a-z0-9]{1,16}[:-][0-9a-f]{16,128}$|^[0-9a-f]{16,128}$`)}
+	code     = shape{regexp.MustCompile(`^[a-z][a-z0-9_:-]*$`), 64}
+	itemName = shape{regexp.MustCompile(`^[A-Za-z0-9_./-]+$`), 64}
+	revision = shape{regexp.MustCompile(`^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]$`), 10}
+	digest   = shape{regexp.MustCompile(`^sha256:[0-9a-f]+$`), 71}
 )
 
 // NotShown stands for the name of an item that does not look like one.
 const NotShown = "(name not shown)"
 
+func (s shape) fits(text string) bool { return len(text) <= s.most && s.form.MatchString(text) }
+
 func (s shape) only(text string) string {
-	if s.MatchString(text) {
+	if s.fits(text) {
 		return text
 	}
 	return ""
 }
 
 func shownItem(name string) string {
-	if name == "" || itemName.MatchString(name) {
+	if name == "" || itemName.fits(name) {
 		return name
 	}
 	return NotShown
