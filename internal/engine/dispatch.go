@@ -72,7 +72,7 @@ func (e *Engine) claim(ctx context.Context, limit int) error {
 	if limit <= 0 {
 		return nil
 	}
-	n := 0
+	var n, missed int
 	err := e.o.Store.InTx(ctx, func(tx *store.Tx) error {
 		now := e.now()
 		due, err := tx.Claim(ctx, now, e.o.Locations, limit)
@@ -83,7 +83,10 @@ func (e *Engine) claim(ctx context.Context, limit int) error {
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
-		n = len(due)
+		n, missed = len(due), 0
+		for i := range due {
+			missed += due[i].Missed
+		}
 		_, err = e.client.InsertManyFastTx(ctx, tx.SQL(), jobs)
 		return err
 	})
@@ -92,6 +95,7 @@ func (e *Engine) claim(ctx context.Context, limit int) error {
 	}
 	e.pace.took(n, n == limit)
 	e.metrics.dispatched(n)
+	e.metrics.skipped(missed)
 	return nil
 }
 

@@ -70,7 +70,6 @@ type Engine struct {
 	verdicts  *lru[verdictKey, *baseline.Result]
 	approved  *lru[baselinesKey, []watch.Approved]
 
-	live     chan struct{} // bounds CheckLive
 	running  atomic.Bool
 	stopping atomic.Bool
 	ticked   atomic.Int64 // when the last tick went well, Unix ms of the real clock
@@ -82,7 +81,6 @@ const (
 	maxLinted   = 16 << 20
 	maxVerdicts = 32 << 20
 	maxApproved = 32 << 20
-	maxLive     = 8
 )
 
 // New makes an engine on the store's database, and migrates the tables of its queue.
@@ -117,7 +115,6 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		linted:   newLRU[surface.Digest, []baseline.Verdict](maxLinted),
 		verdicts: newLRU[verdictKey, *baseline.Result](maxVerdicts),
 		approved: newLRU[baselinesKey, []watch.Approved](maxApproved),
-		live:     make(chan struct{}, maxLive),
 	}
 	e.sink = newSink(e)
 	if err := migrate(ctx, driverOf(o.Store), slog.New(quiet{e.log.Handler(), &e.stopping})); err != nil {

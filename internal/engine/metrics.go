@@ -130,7 +130,7 @@ func (m *meter) sent(ok bool) {
 	})
 }
 
-func (m *meter) skipped()          { m.count(func(n *Metrics) { n.Skipped++ }) }
+func (m *meter) skipped(slots int) { m.count(func(n *Metrics) { n.Skipped += uint64(slots) }) }
 func (m *meter) listing()          { m.count(func(n *Metrics) { n.Listings++ }) }
 func (m *meter) storeRetried()     { m.count(func(n *Metrics) { n.StoreRetries++ }) }
 func (m *meter) storeFailed(n int) { m.count(func(now *Metrics) { now.StoreFailures += uint64(n) }) }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -56,19 +55,19 @@ func TestRealServer(t *testing.T) {
 		}
 		return err
 	})
-	ran, err := b.RunNow(t.Context(), id, false)
-	if err != nil || ran.View.Availability.State != watch.Up {
-		t.Errorf("run now: %+v, %v", ran, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
 	b.clock.add(time.Second)
-	if ran, err = b.RunNow(ctx, id, true); err != nil || ran.Result == nil || ran.Result.Status != "healthy" || ran.Result.Kind != watch.Manual {
-		t.Errorf("run now: %+v, %v", ran, err)
+	asked := b.clock.now()
+	b.tx(func(tx *store.Tx) error { return tx.RunNow(t.Context(), id, asked) })
+	b.tick()
+	if !slices.ContainsFunc(b.results(id), func(r watch.Result) bool {
+		return r.Kind == watch.Manual && r.Status == "healthy" && r.Slot.Equal(asked)
+	}) {
+		t.Errorf("nothing ran when it was asked for: %+v", b.results(id))
 	}
-	report, view, err := b.CheckLive(ctx, id)
-	if err != nil || report.Status != probe.StatusHealthy || view.Availability.State != watch.Up {
-		t.Errorf("live: %v, %+v, %v", report, view, err)
+	ctx := t.Context()
+	report, err := b.CheckLive(ctx, id)
+	if err != nil || report.Status != probe.StatusHealthy {
+		t.Errorf("live: %v, %v", report, err)
 	}
 	if err := b.Ready(ctx); err != nil {
 		t.Errorf("ready: %v", err)

@@ -170,7 +170,7 @@ func (t *attempt) check(ctx context.Context, leave func()) error {
 	interval := time.Duration(m.Definition.Interval)
 	if !free || m.Paused || interval > 0 && now.Sub(t.claimed) > interval {
 		leave()
-		e.metrics.skipped()
+		e.metrics.skipped(1)
 		return e.sink.put(ctx, &item{o: o, m: m, due: t.due})
 	}
 	e.metrics.started(now.Sub(t.due.Slot), interval)

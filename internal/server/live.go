@@ -66,5 +66,5 @@ func (l *live) run(ctx context.Context, monitor int64, run *liveRun) {
 		close(run.done)
 	}()
 	run.err = errors.New("the check was not finished")
-	run.report, _, run.err = l.engine.CheckLive(ctx, monitor)
+	run.report, run.err = l.engine.CheckLive(ctx, monitor)
 }

@@ -22,13 +22,12 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/engine"
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/store"
-	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
 
 // Engine is what pages need of the engine.
 type Engine interface {
-	CheckLive(ctx context.Context, monitor int64) (*probe.Report, watch.View, error)
+	CheckLive(ctx context.Context, monitor int64) (*probe.Report, error)
 	Ready(ctx context.Context) error
 	Metrics() engine.Metrics
 }

@@ -71,12 +71,11 @@ type fakeEngine struct {
 	ready error
 }
 
-func (e *fakeEngine) CheckLive(ctx context.Context, id int64) (*probe.Report, watch.View, error) {
+func (e *fakeEngine) CheckLive(ctx context.Context, id int64) (*probe.Report, error) {
 	e.mu.Lock()
 	e.calls++
 	e.mu.Unlock()
-	r, err := e.check(ctx, id)
-	return r, watch.View{}, err
+	return e.check(ctx, id)
 }
 func (e *fakeEngine) Ready(context.Context) error { return e.ready }
 func (e *fakeEngine) Metrics() engine.Metrics {

@@ -18,8 +18,6 @@ type Due struct {
 	Slot     time.Time     `json:"slot"`
 	Kind     watch.Kind    `json:"kind"`
 	Budget   time.Duration `json:"budget"`
-	// Late is how long after its slot it was claimed.
-	Late time.Duration `json:"late"`
 	// Missed is how many regular slots before Slot passed without a check.
 	Missed int `json:"missed,omitempty"`
 	// Version is that of the monitor when it was claimed.
@@ -124,7 +122,6 @@ func (s *slots) claim(now time.Time) (Due, time.Time) {
 		}
 		d.Missed = int((d.Slot.Sub(first) + interval - 1) / interval)
 	}
-	d.Late = now.Sub(d.Slot)
 	return d, next
 }
 
@@ -235,11 +232,6 @@ func (t *Tx) RunNow(ctx context.Context, id int64, now time.Time) error {
 	return nil
 }
 
-// ConfirmAt is Confirm for one check.
-func (t *Tx) ConfirmAt(ctx context.Context, id int64, location string, at time.Time) error {
-	return t.Confirm(ctx, []Confirmation{{Monitor: id, Location: location, At: at}})
-}
-
 // Confirm asks for confirming checks, unless one is due before, or the monitor is
 // paused.
 func (t *Tx) Confirm(ctx context.Context, wanted []Confirmation) error {
@@ -258,15 +250,6 @@ func (t *Tx) Confirm(ctx context.Context, wanted []Confirmation) error {
 		return fmt.Errorf("ask for confirming checks: %w", err)
 	}
 	return nil
-}
-
-// NextDue is when the next check is due anywhere; zero: never.
-func (t *Tx) NextDue(ctx context.Context) (time.Time, error) {
-	var due sql.NullInt64
-	if err := t.one(ctx, "select min(due) from schedule where due is not null", nil, &due); err != nil {
-		return time.Time{}, fmt.Errorf("look for the next check: %w", err)
-	}
-	return fromNullMs(due), nil
 }
 
 // schedule puts a monitor on the schedule, or changes how it stands there: a location

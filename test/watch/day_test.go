@@ -193,11 +193,7 @@ func (d *day) until(clock string) {
 	end := d.at.Truncate(24 * time.Hour).Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute)
 	for {
 		d.settle()
-		var next time.Time
-		d.view(func(tx *store.Tx) (err error) {
-			next, err = tx.NextDue(d.t.Context())
-			return err
-		})
+		next := storetest.NextDue(d.t, d.store)
 		d.mu.Lock()
 		if next.IsZero() || next.After(end) {
 			d.at = end

@@ -139,15 +139,8 @@ func TestFieldG7(t *testing.T) {
 	id, other := w.add("slow", slow.URL, short), w.add("fast", fast.URL, short)
 	w.round()
 	w.after(time.Second)
-	ran := make(chan error, 1)
-	go func() {
-		_, err := w.engine.RunNow(t.Context(), id, true)
-		ran <- err
-	}()
+	w.tx(func(tx *store.Tx) error { return tx.RunNow(t.Context(), id, w.now()) })
 	eventually(t, time.Minute, "the check that was asked for has ended", func() bool { return len(w.results(id)) == 2 })
-	if err := <-ran; err != nil {
-		t.Error(err)
-	}
 	kinds := map[watch.Kind]bool{}
 	for _, r := range w.results(id) {
 		kinds[r.Kind] = true

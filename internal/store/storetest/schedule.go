@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 	"time"
@@ -56,17 +57,25 @@ func release(t testing.TB, s *store.Store, due ...store.Due) {
 	}
 }
 
-func nextDue(t testing.TB, s *store.Store) time.Time {
+func confirm(tx *store.Tx, monitor int64, location string, at time.Time) error {
+	return tx.Confirm(context.Background(), []store.Confirmation{{Monitor: monitor, Location: location, At: at}})
+}
+
+// NextDue is when the next check is due anywhere; zero: never.
+func NextDue(t testing.TB, s *store.Store) time.Time {
 	t.Helper()
-	var next time.Time
-	err := s.View(context.Background(), func(tx *store.Tx) (err error) {
-		next, err = tx.NextDue(context.Background())
-		return err
+	ctx := context.Background()
+	var due sql.NullInt64
+	err := s.View(ctx, func(tx *store.Tx) error {
+		return tx.SQL().QueryRowContext(ctx, "select min(due) from schedule").Scan(&due)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return next
+	if !due.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(due.Int64).UTC()
 }
 
 // due is one monitor that was claimed and released at its first slot, and when its next
@@ -74,17 +83,17 @@ func nextDue(t testing.TB, s *store.Store) time.Time {
 func due(t *testing.T, s *store.Store) (watch.Monitor, time.Time) {
 	t.Helper()
 	m := Insert(t, s, 1, nil)[0]
-	release(t, s, claim(t, s, nextDue(t, s))...)
-	return m, nextDue(t, s)
+	release(t, s, claim(t, s, NextDue(t, s))...)
+	return m, NextDue(t, s)
 }
 
 func newlyDue(t *testing.T, s *store.Store) {
-	if next := nextDue(t, s); !next.IsZero() {
+	if next := NextDue(t, s); !next.IsZero() {
 		t.Fatalf("without a monitor, %v is due", next)
 	}
 	hourly := func(_ int, m *watch.Monitor) { m.Definition.Interval = watch.Duration(time.Hour) }
 	m := Insert(t, s, 1, hourly)[0]
-	first := nextDue(t, s)
+	first := NextDue(t, s)
 	if first.Before(epoch()) || !first.Before(epoch().Add(time.Minute)) {
 		t.Fatalf("first due at %v", first)
 	}
@@ -94,13 +103,13 @@ func newlyDue(t *testing.T, s *store.Store) {
 	got := claim(t, s, first.Add(5*time.Millisecond))
 	want := []store.Due{{
 		Monitor: m.ID, Location: "local", Slot: first, Kind: watch.Scheduled,
-		Budget: watch.Budget(&m.Definition, 0), Late: 5 * time.Millisecond, Version: store.Version{Revision: 1},
+		Budget: watch.Budget(&m.Definition, 0), Version: store.Version{Revision: 1},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
 	slot := watch.NextSlot(watch.Offset(m.ID, "local", time.Hour), time.Hour, first.Add(5*time.Millisecond))
-	if next := nextDue(t, s); !next.Equal(slot) {
+	if next := NextDue(t, s); !next.Equal(slot) {
 		t.Errorf("then due at %v, want %v", next, slot)
 	}
 }
@@ -159,14 +168,14 @@ func missedSlots(t *testing.T, s *store.Store) {
 	_, slot := due(t, s)
 	now := slot.Add(10*time.Minute + 7*time.Second)
 	got := claim(t, s, now)
-	if len(got) != 1 || !got[0].Slot.Equal(slot.Add(10*time.Minute)) || got[0].Missed != 10 || got[0].Late != 7*time.Second {
+	if len(got) != 1 || !got[0].Slot.Equal(slot.Add(10*time.Minute)) || got[0].Missed != 10 {
 		t.Fatalf("claimed %+v", got)
 	}
 	release(t, s, got...)
 	if again := claim(t, s, now); len(again) != 0 {
 		t.Errorf("and again %v", again)
 	}
-	if next := nextDue(t, s); !next.Equal(slot.Add(11 * time.Minute)) {
+	if next := NextDue(t, s); !next.Equal(slot.Add(11 * time.Minute)) {
 		t.Errorf("next due at %v", next)
 	}
 }
@@ -190,7 +199,7 @@ func manualCheck(t *testing.T, s *store.Store) {
 	if err := run(m.ID, now.Add(time.Second)); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("while it runs: got error %v", err)
 	}
-	if next := nextDue(t, s); !next.Equal(slot) {
+	if next := NextDue(t, s); !next.Equal(slot) {
 		t.Errorf("the regular slot moved from %v to %v", slot, next)
 	}
 	release(t, s, got...)
@@ -210,10 +219,10 @@ func manualCheck(t *testing.T, s *store.Store) {
 func confirmingCheck(t *testing.T, s *store.Store) {
 	m, slot := due(t, s)
 	confirm := func(at time.Time) {
-		in(t, s, func(tx *store.Tx) error { return tx.ConfirmAt(t.Context(), m.ID, "local", at) })
+		in(t, s, func(tx *store.Tx) error { return confirm(tx, m.ID, "local", at) })
 	}
 	confirm(slot.Add(time.Second)) // the regular one comes before
-	if next := nextDue(t, s); !next.Equal(slot) {
+	if next := NextDue(t, s); !next.Equal(slot) {
 		t.Errorf("due at %v, want %v", next, slot)
 	}
 	at := slot.Add(-20 * time.Second)
@@ -240,14 +249,14 @@ func pausedMonitor(t *testing.T, s *store.Store) {
 		if err := tx.RunNow(t.Context(), m.ID, slot); !errors.Is(err, store.ErrPaused) {
 			t.Errorf("run now: got error %v", err)
 		}
-		return tx.ConfirmAt(t.Context(), m.ID, "local", slot)
+		return confirm(tx, m.ID, "local", slot)
 	})
-	if got := claim(t, s, slot.Add(time.Hour)); len(got) != 0 || !nextDue(t, s).IsZero() {
-		t.Errorf("claimed %+v, next due %v", got, nextDue(t, s))
+	if got := claim(t, s, slot.Add(time.Hour)); len(got) != 0 || !NextDue(t, s).IsZero() {
+		t.Errorf("claimed %+v, next due %v", got, NextDue(t, s))
 	}
 	resumed := slot.Add(time.Hour)
 	edit(false, resumed)
-	if next := nextDue(t, s); next.Before(resumed) || next.After(resumed.Add(time.Minute)) {
+	if next := NextDue(t, s); next.Before(resumed) || next.After(resumed.Add(time.Minute)) {
 		t.Errorf("resumed at %v, due at %v", resumed, next)
 	}
 }
@@ -266,12 +275,12 @@ func rescheduled(t *testing.T, s *store.Store) {
 	if got := claim(t, s, at); len(got) != 1 || got[0].Kind != watch.Manual {
 		t.Errorf("the manual check was forgotten: %+v", got)
 	}
-	if next := nextDue(t, s); !next.Equal(slot) {
+	if next := NextDue(t, s); !next.Equal(slot) {
 		t.Errorf("an edit of the group moved the slot from %v to %v", slot, next)
 	}
 	edit(slot, func(d *watch.Definition) { d.Interval = watch.Duration(2 * time.Hour) })
 	want := watch.NextSlot(watch.Offset(m.ID, "local", 2*time.Hour), 2*time.Hour, slot)
-	if next := nextDue(t, s); !next.Equal(want) {
+	if next := NextDue(t, s); !next.Equal(want) {
 		t.Errorf("another interval: due at %v, want %v", next, want)
 	}
 	edit(slot, func(d *watch.Definition) { d.Locations = []string{"paris"} })
@@ -366,7 +375,7 @@ func slotProperties(t *testing.T, s *store.Store) {
 			case 1:
 				_ = s.InTx(ctx, func(tx *store.Tx) error { return tx.RunNow(ctx, m.ID, now) })
 			case 2:
-				_ = s.InTx(ctx, func(tx *store.Tx) error { return tx.ConfirmAt(ctx, m.ID, location, now.Add(interval/4)) })
+				_ = s.InTx(ctx, func(tx *store.Tx) error { return confirm(tx, m.ID, location, now.Add(interval/4)) })
 			default:
 				got := claim(t, s, now, location)
 				if len(got) == 0 {
@@ -376,7 +385,7 @@ func slotProperties(t *testing.T, s *store.Store) {
 				if len(got) > 1 || now.Before(until) {
 					r.Fatalf("at %v, while a check runs until %v: %+v", now, until, got)
 				}
-				if d.Slot.After(now) || d.Late != now.Sub(d.Slot) {
+				if d.Slot.After(now) {
 					r.Fatalf("at %v: %+v", now, d)
 				}
 				running, until = got, now.Add(d.Budget+store.Slack)
@@ -421,7 +430,7 @@ func givenBack(t *testing.T, s *store.Store) {
 	}
 	release(t, s, again...)
 	give(again...) // which it does not hold any more
-	if next := nextDue(t, s); !next.Equal(slot.Add(time.Minute)) {
+	if next := NextDue(t, s); !next.Equal(slot.Add(time.Minute)) {
 		t.Errorf("then due at %v", next)
 	}
 	var rate float64
