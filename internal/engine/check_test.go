@@ -227,6 +227,9 @@ func TestMissedSlotsRunOnce(t *testing.T) {
 		if len(results) != 2 {
 			t.Fatalf("%d results after a pause of an hour", len(results))
 		}
+		if n := b.Metrics().Skipped; n != 59 {
+			t.Errorf("%d slots count as such in which no check ran", n)
+		}
 		if late := b.clock.now().Sub(results[0].Slot); late < 0 || late >= time.Minute {
 			t.Errorf("it ran in the slot of %s ago", late)
 		}

@@ -3,6 +3,7 @@
 package watch_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -84,6 +85,8 @@ func killAtRandom(t *testing.T, random *rand.Rand, flags []string, options store
 	for _, name := range names {
 		f.change(name, func(m *member) { m.down = false })
 	}
+	changed := time.Now()
+	eventually(t, 3*time.Minute, "every server was checked since", func() bool { return p.checkedSince(names, changed) })
 	eventually(t, 3*time.Minute, "every server is up again", func() bool { return p.healthy(names) == len(names) })
 	// What stands on the timeline is told: nothing is left to say.
 	eventually(t, time.Minute, "every added tool was noticed", func() bool { return p.drifted(names, added) })
@@ -101,6 +104,20 @@ func (p *process) healthy(names []string) int {
 		}
 	}
 	return n
+}
+
+// checkedSince reports whether every server was checked after a moment.
+func (p *process) checkedSince(names []string, at time.Time) bool {
+	for _, name := range names {
+		var page struct {
+			LastCheck time.Time `json:"last_check"`
+		}
+		_, body := p.get("/health/" + name)
+		if json.Unmarshal([]byte(body), &page) != nil || !page.LastCheck.After(at) {
+			return false
+		}
+	}
+	return true
 }
 
 // tell waits until everything that has to be told was: what a killed process was
