@@ -4,6 +4,7 @@ package watch_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ func TestCluster(t *testing.T) {
 					t.Errorf("another process sees %d of %d servers up", up, len(names))
 				}
 			}
+			for i, p := range nodes {
+				eventually(t, 2*time.Minute, fmt.Sprintf("process %d has its part of the work", i), p.worked)
+			}
 			added := map[string][]string{}
 			for i, name := range names {
 				f.change(name, func(m *member) {
@@ -58,4 +62,15 @@ func TestCluster(t *testing.T) {
 			judge(t, store.Options{URL: url}, names, added, r.all())
 		})
 	}
+}
+
+// worked reports whether the process ran a check.
+func (p *process) worked() bool {
+	_, metrics := p.get("/metrics")
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, "mcpvigil_checks_total{") && !strings.HasSuffix(strings.TrimSpace(line), " 0") {
+			return true
+		}
+	}
+	return false
 }
