@@ -307,6 +307,17 @@ func (t *Target) Judges(d Dimension) bool {
 	return slices.Contains(checks, d)
 }
 
+// Listing is a copy of t whose check lists the server and nothing else: nothing is
+// called, no dependency is checked, and nothing is expected. It is how a surface is
+// seen that is compared with another one.
+func (t *Target) Listing() *Target {
+	c := *t
+	c.Checks = []Dimension{Configuration, Reachability, Authentication, Protocol, Capability}
+	c.Expect, c.Call, c.Dependencies = Expectations{}, nil, nil
+	c.HeadReachability = false
+	return &c
+}
+
 // Validate reports the first thing that makes t unusable, without touching the
 // network: a bad endpoint, a missing command, a credential on the wrong
 // transport. It returns nil when a check can start.

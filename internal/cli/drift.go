@@ -93,16 +93,6 @@ func (o *driftOptions) over(p surface.Policy) surface.Policy {
 	return p
 }
 
-// listingOf is a copy of t whose check lists the server and nothing else: nothing
-// is called, no dependency is checked, and nothing is expected.
-func listingOf(t *target.Target) *target.Target {
-	c := *t
-	c.Checks = []target.Dimension{target.Configuration, target.Reachability, target.Authentication, target.Protocol, target.Capability}
-	c.Expect, c.Call, c.Dependencies = target.Expectations{}, nil, nil
-	c.HeadReachability = false
-	return &c
-}
-
 // clientOf is the client identity of a listing, as a baseline is bound to it.
 func clientOf(c probe.Client) string { return baseline.ClientOf(c.Name, c.UserAgent) }
 
@@ -129,7 +119,7 @@ func observe(ctx context.Context, t *target.Target, b *baseline.Baseline, policy
 	o := &observation{target: t, approved: b}
 	seen := baseline.Observe(b, policy, rules)
 	for again := true; again; {
-		o.report = probe.Check(ctx, listingOf(t), p)
+		o.report = probe.Check(ctx, t.Listing(), p)
 		s := o.report.Snapshot()
 		if !anything(s) && !(t.AuditChain && hasLogin(s)) {
 			o.seen, o.result = nil, unlisted(o.report, b) // what was seen before is not confirmed

@@ -105,23 +105,6 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestListingOf: whatever a target asks for, a listing lists.
-func TestListingOf(t *testing.T) {
-	many := 1000
-	full := &target.Target{
-		Checks: []target.Dimension{target.Functional, target.Latency}, Call: &target.Call{Tool: "x", Safe: true}, HeadReachability: true,
-		Expect: target.Expectations{Tools: []string{"y"}, MinTools: &many}, Dependencies: []target.Dependency{{Target: &target.Target{}}},
-		Headers: []target.Header{target.Bearer(target.FromEnv("TOKEN"))}, ProtocolVersion: "2025-11-25",
-	}
-	got := listingOf(full)
-	if got.Call != nil || got.Dependencies != nil || got.HeadReachability || got.Expect.Tools != nil || got.Expect.MinTools != nil || got.Judges(target.Functional) || !got.Judges(target.Capability) {
-		t.Errorf("it does more than list: %+v", got)
-	}
-	if len(got.Headers) != 1 || got.ProtocolVersion != "2025-11-25" || full.Call == nil {
-		t.Errorf("it does not list the same, or the target was changed: %+v", got)
-	}
-}
-
 // TestRemarks: what has to be read to its end is said once, and not without end.
 func TestRemarks(t *testing.T) {
 	var changes []surface.Change

@@ -130,7 +130,7 @@ func splitIdentity(s string) []string {
 
 // list lists t as i.
 func (i *identity) list(ctx context.Context, t *target.Target, p probe.Options) *probe.Report {
-	c := listingOf(t)
+	c := t.Listing()
 	if i.headers != nil {
 		c.Headers, c.OAuth = i.headers, nil
 	}
@@ -177,7 +177,7 @@ func (o *observation) unmask(ctx context.Context, others []*identity, policy sur
 			if len(changes) == 0 || round == rounds {
 				break
 			}
-			again := probe.Check(ctx, listingOf(o.target), p)
+			again := probe.Check(ctx, o.target.Listing(), p)
 			if s := again.Snapshot(); anything(s) {
 				own = s
 			}

@@ -169,7 +169,7 @@ func (e *exhibit) list(ctx context.Context, p probe.Options) {
 	if e.err = listsNothing(e.target); e.err != nil {
 		return
 	}
-	e.report = probe.Check(ctx, listingOf(e.target), p)
+	e.report = probe.Check(ctx, e.target.Listing(), p)
 	if s := e.report.Snapshot(); anything(s) {
 		e.surface = s
 	}

@@ -77,16 +77,6 @@ func (e *Engine) probeOptions(m *entry, t *target.Target) probe.Options {
 	return o
 }
 
-// listingOf is a copy of t whose check lists the server and nothing else: nothing is
-// called on it, and nothing is expected.
-func listingOf(t *target.Target) *target.Target {
-	c := *t
-	c.Checks = []target.Dimension{target.Configuration, target.Reachability, target.Authentication, target.Protocol, target.Capability}
-	c.Expect, c.Call, c.Dependencies = target.Expectations{}, nil, nil
-	c.HeadReachability = false
-	return &c
-}
-
 // budget is how long a check may take.
 func budget(m *entry, t *target.Target) time.Duration {
 	return m.timeout() + startup(t) + 5*time.Second

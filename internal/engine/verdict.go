@@ -184,7 +184,7 @@ func (e *Engine) seenBefore(ctx context.Context, s *sight) (bool, error) {
 // listing. When the server could not be listed any more, or not in time, it leaves
 // none: then the next check is the fresh listing.
 func (e *Engine) confirm(ctx context.Context, s *sight, seen *baseline.Observation, known bool) (*baseline.Result, error) {
-	t, options, first := listingOf(s.target), s.options, s.surface
+	t, options, first := s.target.Listing(), s.options, s.surface
 	options.AuthMetadata, options.Expect = true, target.Expectations{}
 	if s.memory.unconfirmed != nil {
 		seen.Add(s.memory.unconfirmed)
