@@ -38,6 +38,7 @@ lint: tools ## Check format, style, layers, all platforms and go.mod files
 	if [[ -n $$unformatted ]]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
 	@if grep -l '"resolved"' $(NPM_DIRS:%=%/package-lock.json); then \
 		echo "a lockfile holds download addresses: see its .npmrc"; exit 1; fi
+	@$(TOOLS)/templ generate -path internal/server/ui -log-level error && git diff --exit-code --stat -- '*_templ.go' || { echo "templates are not generated, run make generate"; exit 1; }
 	$(TOOLS)/golangci-lint run --allow-parallel-runners
 	@for module in $(MODULES); do \
 		[[ $$module == tools ]] || (cd $$module && echo "go vet $$module" && $(GO) vet ./...); \
@@ -51,6 +52,11 @@ lint: tools ## Check format, style, layers, all platforms and go.mod files
 .PHONY: format
 format: tools ## Format all Go files
 	$(FIND_GO) | xargs $(TOOLS)/gofumpt -w
+
+.PHONY: generate
+generate: tools ## Generate the code of all templates
+	@$(TOOLS)/templ fmt internal/server/ui
+	@$(TOOLS)/templ generate -path internal/server/ui -log-level error
 
 .PHONY: test
 test: test-deps ## Install what the tests need, run them all, then each fuzz target for 10 seconds

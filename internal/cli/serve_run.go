@@ -23,6 +23,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
 	"github.com/mcpvigil/mcpvigil/internal/server/mcpserver"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui"
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
@@ -159,8 +160,12 @@ func (m *monitor) wire() error {
 	if err != nil {
 		return err
 	}
+	pages, err := ui.New(ui.Deps{Ops: operations, People: m.people, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log})
+	if err != nil {
+		return err
+	}
 	m.handler = server.New(server.Deps{
-		Store: m.db.Store, Engine: m.engine, People: m.people, API: rest,
+		Store: m.db.Store, Engine: m.engine, People: m.people, API: rest, Pages: pages,
 		MCP:         mcpserver.New(mcpserver.Deps{Ops: operations, Key: m.people.AuthenticateKey, Version: buildVersion(), Logger: m.log}),
 		OpenMetrics: m.o.openMetrics, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log,
 	})

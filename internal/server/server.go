@@ -10,10 +10,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,8 +35,8 @@ type Deps struct {
 	Store  *store.Store
 	Engine Engine
 	People *people.People
-	// API answers below /api/v1/, MCP at /mcp; nil: nothing does.
-	API, MCP http.Handler
+	// API answers below /api/v1/, MCP at /mcp, Pages everywhere else; nil: nothing does.
+	API, MCP, Pages http.Handler
 	// OpenMetrics lets everybody read metrics, probes and health.
 	OpenMetrics bool
 	// PublicURL is where people reach the server, as a browser has it.
@@ -80,8 +78,9 @@ func New(d Deps) http.Handler {
 	if d.MCP != nil {
 		mux.Handle("/mcp", d.MCP)
 	}
-	mux.HandleFunc("GET /incidents/{id}", s.incident)
-	mux.HandleFunc("/{$}", s.front)
+	if d.Pages != nil {
+		mux.Handle("/", d.Pages)
+	}
 	return s.protect(mux)
 }
 
@@ -97,7 +96,7 @@ func (s *server) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, forms would have no origin
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
@@ -153,35 +152,6 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	writeText(w, http.StatusOK, "ok\n")
-}
-
-func (s *server) front(w http.ResponseWriter, _ *http.Request) {
-	writeText(w, http.StatusOK, "mcpvigil\n\n/api/v1/openapi.json  the API\n/mcp                  its MCP server\n/metrics              for Prometheus\n/health               how the monitors stand\n/livez, /readyz       whether this process works\n")
-}
-
-// incident is where the links of notifications lead. It says where the incident is, to
-// everybody, and nothing of it.
-func (s *server) incident(w http.ResponseWriter, r *http.Request) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || id < 1 {
-		http.NotFound(w, r)
-		return
-	}
-	base := strings.TrimRight(s.PublicURL, "/") + "/api/v1"
-	writeText(w, http.StatusOK, fmt.Sprintf(`Incident %[2]d, for accounts and API keys:
-
-  curl -H "Authorization: Bearer $KEY" %[1]s/incidents/%[2]d
-
-"monitor" in the answer is the number of the monitor:
-
-  curl -H "Authorization: Bearer $KEY" %[1]s/monitors/MONITOR/reports   what the last checks said
-  curl -H "Authorization: Bearer $KEY" %[1]s/monitors/MONITOR/review    what changed, and what was found
-  curl -H "Authorization: Bearer $KEY" "%[1]s/events?monitor=MONITOR"   what happened
-
-To look after it, so that nobody else is told:
-
-  curl -X POST -H "Authorization: Bearer $KEY" %[1]s/incidents/%[2]d/acknowledge
-`, base, id))
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/internal/alert"
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -35,10 +34,8 @@ func TestWhoMayAsk(t *testing.T) {
 			path string
 			open bool
 		}{
-			{"/", true},
 			{"/livez", true},
 			{"/readyz", true},
-			{"/incidents/7", true},
 			{"/metrics", false},
 			{"/probe?target=a", false},
 			{"/health", false},
@@ -58,23 +55,12 @@ func TestWhoMayAsk(t *testing.T) {
 				t.Errorf("%s with a key: %d\n%s", tt.path, code, body)
 			}
 		}
-		for _, path := range []string{"/x", "/api/v1/monitors", "/mcp", "/livez/x", "/incidents/0", "/incidents/x"} {
+		for _, path := range []string{"/x", "/api/v1/monitors", "/mcp", "/livez/x"} {
 			if code, _ := get(t, h, path, key); code != http.StatusNotFound {
 				t.Errorf("%s: %d", path, code)
 			}
 		}
 	}
-}
-
-// The link in a notification leads somewhere, for whoever follows it.
-func TestIncidentLink(t *testing.T) {
-	h := New(Deps{Store: openStore(t), PublicURL: "https://watch.example.com/"})
-	link := alert.Of(&watch.Notification{Incident: 7}, "a", "https://watch.example.com/").Link
-	code, body := get(t, h, strings.TrimPrefix(link, "https://watch.example.com"), "")
-	if code != http.StatusOK {
-		t.Errorf("%s: %d", link, code)
-	}
-	has(t, "the page", body, " https://watch.example.com/api/v1/incidents/7\n", " https://watch.example.com/api/v1/incidents/7/acknowledge\n")
 }
 
 func TestReady(t *testing.T) {

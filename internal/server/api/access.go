@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
 )
 
 // body is an answer that is nothing but its body.
@@ -103,7 +104,7 @@ func (a *API) signIn(ctx context.Context, in *signInRequest) (*signedIn, error) 
 	if err != nil {
 		return nil, ops.Personal(err)
 	}
-	return &signedIn{Cookie: a.cookie(token, session.ExpiresAt()), Body: meOf(session.Actor())}, nil
+	return &signedIn{Cookie: web.Session(token, session.ExpiresAt(), a.secure), Body: meOf(session.Actor())}, nil
 }
 
 type signedOut struct {
@@ -118,7 +119,7 @@ func (a *API) signOut(ctx context.Context, _ *none) (*signedOut, error) {
 	if err := a.people.Logout(ctx, session); err != nil {
 		return nil, ops.Personal(err)
 	}
-	return &signedOut{Cookie: a.cookie("", a.now())}, nil
+	return &signedOut{Cookie: web.Session("", a.now(), a.secure)}, nil
 }
 
 // sessionOf is the session of the person who makes the request; a key has none.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
 )
 
 // Prefix is where the API is.
@@ -51,8 +52,8 @@ type API struct {
 	now      func() time.Time
 	secure   bool
 	cross    *http.CrossOriginProtection
-	requests *limiter // by credential
-	failures *limiter // by address
+	requests *web.Limiter // by credential
+	failures *web.Limiter // by address
 	huma     huma.API
 	mux      *http.ServeMux
 	document []byte
@@ -77,7 +78,7 @@ func New(d Deps) (*API, error) {
 	}
 	a := &API{
 		ops: d.Ops, people: d.People, logger: d.Logger, now: d.Now, cross: http.NewCrossOriginProtection(),
-		requests: newLimiter(d.Rate, d.Burst, d.Now), failures: newLimiter(rate.Every(6*time.Second), d.Failures, d.Now),
+		requests: web.NewLimiter(d.Rate, d.Burst, d.Now), failures: web.NewLimiter(rate.Every(6*time.Second), d.Failures, d.Now),
 		mux: http.NewServeMux(),
 	}
 	if err := a.public(d.PublicURL); err != nil {
@@ -119,7 +120,7 @@ func (a *API) register(version string) error {
 			},
 			Servers: []*huma.Server{{URL: Prefix}},
 			Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
-				"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A person who is signed in: POST /session."},
+				"session": {Type: "apiKey", In: "cookie", Name: web.SessionCookie, Description: "A person who is signed in: POST /session."},
 				"key":     {Type: "http", Scheme: "bearer", Description: "An API key, mvk_…"},
 			}},
 		},

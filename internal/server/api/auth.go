@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -14,9 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
 )
-
-const sessionCookie = "mcpvigil_session"
 
 type contextKey int
 
@@ -78,7 +75,7 @@ func (a *API) admitOpen(r *http.Request) *Problem {
 	if err := a.cross.Check(r); err != nil {
 		return crossOrigin()
 	}
-	if wait := a.requests.take("address " + address(r)); wait > 0 {
+	if wait := a.requests.Take("address " + web.Address(r)); wait > 0 {
 		return tooMany(wait)
 	}
 	return nil
@@ -94,8 +91,8 @@ func tooMany(wait time.Duration) *Problem {
 
 // authenticate finds who makes a request. A key counts before a cookie.
 func (a *API) authenticate(r *http.Request) (people.Actor, *Problem) {
-	from := address(r)
-	if wait := a.failures.spent(from); wait > 0 {
+	from := web.Address(r)
+	if wait := a.failures.Spent(from); wait > 0 {
 		return people.Actor{}, tooMany(wait)
 	}
 	actor, credential, err := a.identify(r)
@@ -104,7 +101,7 @@ func (a *API) authenticate(r *http.Request) (people.Actor, *Problem) {
 		return people.Actor{}, crossOrigin()
 	case errors.Is(err, people.ErrUnauthenticated):
 		if credential != "" {
-			a.failures.take(from)
+			a.failures.Take(from)
 		}
 		return people.Actor{}, &Problem{
 			Status: http.StatusUnauthorized, Code: "unauthenticated", Detail: "no credential that counts came with the request",
@@ -114,7 +111,7 @@ func (a *API) authenticate(r *http.Request) (people.Actor, *Problem) {
 		return people.Actor{}, a.problem(r.Context(), err)
 	}
 	sum := sha256.Sum256([]byte(credential))
-	if wait := a.requests.take(string(sum[:])); wait > 0 {
+	if wait := a.requests.Take(string(sum[:])); wait > 0 {
 		return people.Actor{}, tooMany(wait)
 	}
 	return actor, nil
@@ -132,44 +129,13 @@ func (a *API) identify(r *http.Request) (actor people.Actor, credential string, 
 		actor, err = a.people.AuthenticateKey(r.Context(), key)
 		return actor, key, err
 	}
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil || cookie.Value == "" {
+	token := web.Token(r)
+	if token == "" {
 		return people.Actor{}, "", people.ErrUnauthenticated
 	}
 	if err := a.cross.Check(r); err != nil {
-		return people.Actor{}, cookie.Value, errCrossOrigin
+		return people.Actor{}, token, errCrossOrigin
 	}
-	actor, err = a.people.AuthenticateSession(r.Context(), cookie.Value)
-	return actor, cookie.Value, err
-}
-
-// address is where a request comes from, without the port. Of an IPv6 address it is the
-// network, as one host has as many addresses as it likes.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		if prefix, err := ip.Prefix(64); err == nil {
-			return prefix.String()
-		}
-	}
-	return ip.String()
-}
-
-func (a *API) cookie(token string, expires time.Time) http.Cookie {
-	c := http.Cookie{
-		Name: sessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: a.secure, SameSite: http.SameSiteLaxMode,
-		Expires: expires.UTC(),
-	}
-	if token == "" {
-		c.MaxAge = -1
-	}
-	return c
+	actor, err = a.people.AuthenticateSession(r.Context(), token)
+	return actor, token, err
 }

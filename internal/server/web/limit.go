@@ -1,4 +1,4 @@
-package api
+package web
 
 import (
 	"sync"
@@ -7,11 +7,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxLimited bounds how many callers a limiter remembers.
+// maxLimited bounds how many callers a Limiter remembers.
 const maxLimited = 10_000
 
-// limiter bounds how often each caller does something. It is safe for concurrent use.
-type limiter struct {
+// Limiter bounds how often each caller does something. It is safe for concurrent use.
+type Limiter struct {
 	rate  rate.Limit
 	burst int
 	now   func() time.Time
@@ -20,12 +20,13 @@ type limiter struct {
 	callers map[string]*rate.Limiter
 }
 
-func newLimiter(r rate.Limit, burst int, now func() time.Time) *limiter {
-	return &limiter{rate: r, burst: burst, now: now, callers: map[string]*rate.Limiter{}}
+// NewLimiter lets each caller do burst acts at once and r a second.
+func NewLimiter(r rate.Limit, burst int, now func() time.Time) *Limiter {
+	return &Limiter{rate: r, burst: burst, now: now, callers: map[string]*rate.Limiter{}}
 }
 
-// take counts one act of a caller, and gives how long to wait when there were too many.
-func (l *limiter) take(caller string) (wait time.Duration) {
+// Take counts one act of a caller, and gives how long to wait when there were too many.
+func (l *Limiter) Take(caller string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -36,8 +37,8 @@ func (l *limiter) take(caller string) (wait time.Duration) {
 	return wait
 }
 
-// spent gives how long to wait when there were too many acts, and counts none.
-func (l *limiter) spent(caller string) (wait time.Duration) {
+// Spent gives how long to wait when there were too many acts, and counts none.
+func (l *Limiter) Spent(caller string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c, ok := l.callers[caller]
@@ -51,7 +52,7 @@ func (l *limiter) spent(caller string) (wait time.Duration) {
 	return 0
 }
 
-func (l *limiter) of(caller string, now time.Time) *rate.Limiter {
+func (l *Limiter) of(caller string, now time.Time) *rate.Limiter {
 	c, ok := l.callers[caller]
 	if ok {
 		return c
@@ -66,7 +67,7 @@ func (l *limiter) of(caller string, now time.Time) *rate.Limiter {
 
 // forget drops callers that have not done anything lately, or else any half of them:
 // memory is bounded, whoever calls.
-func (l *limiter) forget(now time.Time) {
+func (l *Limiter) forget(now time.Time) {
 	for caller, c := range l.callers {
 		if c.TokensAt(now) >= float64(l.burst) {
 			delete(l.callers, caller)

@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+)
+
+// Request is what a page is asked for, and the answer to it.
+type Request struct {
+	*http.Request
+	// Actor is who asks; on open pages it may be nobody, and Session nil.
+	Actor    people.Actor
+	Session  *people.Session
+	Language *lang.Language
+
+	w        http.ResponseWriter
+	shell    *Shell
+	answered bool
+}
+
+// Page is what stands in the frame.
+type Page struct {
+	// Title is that of the page, in the language of who asks.
+	Title string
+	// Section is the entry of the navigation that it belongs to: overview, incidents,
+	// compare, settings.
+	Section string
+	// Modules are the scripts that it needs beside those of every page, such as chart.js.
+	Modules []string
+	// Bare leaves out the navigation, as for who is not signed in.
+	Bare bool
+	// Status is that of HTTP; 0: 200.
+	Status int
+	Body   templ.Component
+}
+
+// Partial tells whether a script of the page asks, for a part of it.
+func (q *Request) Partial() bool { return q.Header.Get("HX-Request") == "true" }
+
+// Writer is for answers that are no page.
+func (q *Request) Writer() http.ResponseWriter { return q.w }
+
+// Secure tells whether browsers reach the server by https.
+func (q *Request) Secure() bool { return q.shell.secure }
+
+// Now is the time.
+func (q *Request) Now() time.Time { return q.shell.Now().UTC() }
+
+// PublicURL is the address that browsers know the server by, without a slash at its end.
+func (q *Request) PublicURL() string { return strings.TrimRight(q.shell.PublicURL, "/") }
+
+// Show answers with a page.
+func (q *Request) Show(p Page) error {
+	if p.Status == 0 {
+		p.Status = http.StatusOK
+	}
+	return q.write(p.Status, q.shell.frame(q, p))
+}
+
+// Part answers with a part of a page.
+func (q *Request) Part(c templ.Component) error { return q.write(http.StatusOK, c) }
+
+// write sends what was rendered to its end, so that no error follows half a page.
+func (q *Request) write(status int, c templ.Component) error {
+	var body bytes.Buffer
+	if err := c.Render(q.Context(), &body); err != nil {
+		return fmt.Errorf("render %s: %w", q.Pattern, err)
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", q.Language.Tag)
+	h.Add("Vary", "Accept-Language, Cookie, HX-Request")
+	q.w.WriteHeader(status)
+	_, _ = q.w.Write(body.Bytes())
+	return nil
+}
+
+// Go sends the browser on to a path of this server, after something was done. done is
+// one of the keys of Done, or empty.
+func (q *Request) Go(path, done string) error {
+	if done != "" {
+		mark := "?"
+		if strings.Contains(path, "?") {
+			mark = "&"
+		}
+		path += mark + "done=" + url.QueryEscape(done)
+	}
+	if q.Partial() {
+		q.w.Header().Set("HX-Redirect", path)
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	http.Redirect(q.w, q.Request, path, http.StatusSeeOther)
+	return nil
+}
+
+// ID is the number in the path.
+func (q *Request) ID() (int64, error) {
+	id, err := strconv.ParseInt(q.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, &ops.Error{Code: ops.NotFound, Text: "there is nothing at this address"}
+	}
+	return id, nil
+}
+
+// SignedIn starts the session of a token.
+func (q *Request) SignedIn(token string, expires time.Time) {
+	cookie := web.Session(token, expires, q.shell.secure)
+	http.SetCookie(q.w, &cookie)
+}
+
+// SignedOut removes the cookie of the session.
+func (q *Request) SignedOut() { q.SignedIn("", q.Now()) }
+
+// Value is a field of the form that was sent, without blanks around it.
+func (q *Request) Value(name string) string { return strings.TrimSpace(q.PostFormValue(name)) }
+
+// Values are all values of a field that are not blank.
+func (q *Request) Values(name string) []string {
+	_ = q.PostFormValue(name) // reads the form
+	var out []string
+	for _, v := range q.PostForm[name] {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Lines are the lines or the comma-separated parts of a field.
+func (q *Request) Lines(name string) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(q.PostFormValue(name), func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Proof is what a person added to a form to show who it is: see ProofFields.
+func (q *Request) Proof() ops.Proof {
+	return ops.Proof{Password: q.PostFormValue("proof_password")}
+}
+
+// Refusal is the operation's refusal in err, or nil when err is something else: then the
+// handler returns err.
+func Refusal(err error) *ops.Error {
+	var refused *ops.Error
+	errors.As(err, &refused)
+	return refused
+}
+
+// Problems are what is wrong with the fields of a form, by their names.
+type Problems map[string]watch.Problem
+
+// ProblemsOf are those of a refusal, which may be nil.
+func ProblemsOf(e *ops.Error) Problems {
+	if e == nil {
+		return nil
+	}
+	out := Problems{}
+	for _, p := range e.Problems {
+		if _, there := out[p.Field]; !there {
+			out[p.Field] = p
+		}
+	}
+	return out
+}
+
+// Status is the status of HTTP for a refusal.
+func Status(e *ops.Error) int {
+	switch e.Code {
+	case ops.NotFound:
+		return http.StatusNotFound
+	case ops.Forbidden, ops.ProofRequired:
+		return http.StatusForbidden
+	case ops.Unauthenticated, ops.WrongPassword:
+		return http.StatusUnauthorized
+	case ops.TooMany:
+		return http.StatusTooManyRequests
+	case ops.Exists, ops.Conflict, ops.Moved, ops.FileOwned, ops.InUse, ops.Busy, ops.Paused:
+		return http.StatusConflict
+	default:
+		return http.StatusUnprocessableEntity
+	}
+}
+
+// fail answers with what went wrong.
+func (q *Request) fail(err error) {
+	refused := Refusal(err)
+	status := http.StatusInternalServerError
+	if refused == nil {
+		if q.Context().Err() == nil {
+			q.Log(q.Context(), "a page failed", err)
+		}
+		refused = &ops.Error{Text: q.T("This page failed."), Hint: q.T("The server's log says why.")}
+	} else {
+		status = Status(refused)
+	}
+	if refused.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(refused.RetryAfter.Seconds())+1))
+	}
+	var shown error
+	if q.Partial() {
+		q.w.Header().Set("HX-Retarget", "#notice")
+		q.w.Header().Set("HX-Reswap", "innerHTML")
+		shown = q.write(status, Refused(refused))
+	} else {
+		shown = q.Show(Page{Title: q.T("Not done"), Bare: q.Session == nil, Status: status, Body: failure(refused)})
+	}
+	if shown != nil {
+		q.Log(q.Context(), "an error page failed", shown)
+		http.Error(q.w, "the page failed", http.StatusInternalServerError)
+	}
+}
+
+// NotFound answers for what is not there.
+func NotFound(*Request) error {
+	return &ops.Error{Code: ops.NotFound, Text: "there is nothing at this address"}
+}

@@ -1,0 +1,159 @@
+// Package shell is what all pages share: who asks and may ask what, the frame around a
+// page, forms, errors, and the parts that pages are put together from.
+//
+// An area of the pages is a package beside this one with a function Routes. Its
+// handlers take a [*Request] and call package ops; they check nothing of who may do
+// what, as the table of routes and package ops do.
+package shell
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
+)
+
+// Open is the permission of pages that need nobody to be signed in.
+const Open people.Permission = ""
+
+// Route is one page, or one thing that a page does.
+type Route struct {
+	// Method and Path are its address, in the form of [http.ServeMux].
+	Method, Path string
+	// Permission is what who asks needs, or Open.
+	Permission people.Permission
+	// Serve answers. What it returns is shown to who asked: an [*ops.Error] in its
+	// words, anything else as a failure that the log explains.
+	Serve func(*Request) error
+}
+
+// Deps are what the frame needs.
+type Deps struct {
+	People *people.People
+	// PublicURL is the address that browsers know the server by.
+	PublicURL string
+	Version   string
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Shell puts pages together. It is safe for concurrent use.
+type Shell struct {
+	Deps
+	languages *lang.Languages
+	assets    *assets.Files
+	secure    bool
+	requests  *web.Limiter // of who is not signed in, by address
+}
+
+// New makes a shell.
+func New(d Deps, files *assets.Files) (*Shell, error) {
+	languages, err := lang.Load()
+	if err != nil {
+		return nil, err
+	}
+	return &Shell{
+		Deps: d, languages: languages, assets: files, secure: strings.HasPrefix(d.PublicURL, "https:"),
+		requests: web.NewLimiter(20, 100, d.Now),
+	}, nil
+}
+
+// Handler answers a route.
+func (s *Shell) Handler(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secured(w.Header())
+		q := &Request{Request: r, w: w, shell: s, Language: s.languages.Of(r)}
+		q.Request = r.WithContext(lang.With(r.Context(), q.Language))
+		if err := s.admit(q, route.Permission); err != nil {
+			q.fail(err)
+			return
+		}
+		if q.answered {
+			return
+		}
+		if err := route.Serve(q); err != nil {
+			q.fail(err)
+		}
+	})
+}
+
+// secured says what a page may do: load what this server sends, and nothing else.
+func secured(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; report-uri "+ReportPath)
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=(), publickey-credentials-create=(self), publickey-credentials-get=(self)")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// ReportPath is where browsers send what the policy of a page kept from happening.
+const ReportPath = "/csp-report"
+
+// admit finds who asks, and sends who is not signed in to where that is done.
+func (s *Shell) admit(q *Request, need people.Permission) error {
+	actor, err := s.People.AuthenticateSession(q.Context(), web.Token(q.Request))
+	switch {
+	case errors.Is(err, people.ErrUnauthenticated):
+		if wait := s.requests.Take(web.Address(q.Request)); wait > 0 {
+			return &ops.Error{Code: ops.TooMany, Text: "too many requests", Hint: "wait a moment", RetryAfter: wait}
+		}
+	case err != nil:
+		return err
+	default:
+		q.Actor = actor
+		q.Session, _ = actor.Session()
+	}
+	switch {
+	case need == Open:
+		return nil
+	case q.Session == nil:
+		q.signIn()
+		return nil
+	case !q.Actor.Can(need):
+		return &ops.Error{Code: ops.Forbidden, Text: "your role does not allow this", Hint: "ask an administrator for a role that may " + string(need)}
+	}
+	return nil
+}
+
+// signIn sends a browser to where a person signs in, and a script is told to.
+func (q *Request) signIn() {
+	q.answered = true
+	target := "/sign-in"
+	if q.Method == http.MethodGet && !q.Partial() {
+		target += "?next=" + url.QueryEscape(q.URL.RequestURI())
+	}
+	if q.Partial() || strings.HasPrefix(q.URL.Path, "/live/") {
+		q.w.Header().Set("HX-Redirect", target)
+		q.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	http.Redirect(q.w, q.Request, target, http.StatusSeeOther)
+}
+
+// Local is a path of this server to go on to, or / when next is none.
+func Local(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+// T is a text in the language of who asks.
+func (q *Request) T(english string, args ...any) string { return lang.T(q.Context(), english, args...) }
+
+// Log notes what went wrong and is not the affair of who asked.
+func (q *Request) Log(ctx context.Context, what string, err error) {
+	q.shell.Logger.ErrorContext(ctx, what, "err", err)
+}

@@ -1,0 +1,60 @@
+// Package ui is the web interface: pages for people who look after servers.
+//
+// Each area is a package below this one with a table of routes; package shell is what
+// they share. Pages do what package ops does, for the person of a session.
+package ui
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
+)
+
+// Deps are what the pages work on. Ops and People are required.
+type Deps struct {
+	Ops    *ops.Ops
+	People *people.People
+	// PublicURL is the address that browsers know the server by.
+	PublicURL string
+	Version   string
+	Logger    *slog.Logger
+	Now       func() time.Time // nil: time.Now
+}
+
+// Routes are all pages and what they do.
+func Routes(d Deps) []shell.Route {
+	return slices.Concat(
+		[]shell.Route{{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences}},
+	)
+}
+
+// New makes the handler of all pages.
+func New(d Deps) (http.Handler, error) {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	files, err := assets.Load()
+	if err != nil {
+		return nil, err
+	}
+	s, err := shell.New(shell.Deps{People: d.People, PublicURL: d.PublicURL, Version: d.Version, Logger: d.Logger, Now: d.Now}, files)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/{version}/{name}", files)
+	for _, route := range Routes(d) {
+		mux.Handle(route.Method+" "+route.Path, s.Handler(route))
+	}
+	mux.Handle("/", s.Handler(shell.Route{Permission: people.Read, Serve: shell.NotFound}))
+	return mux, nil
+}
