@@ -85,7 +85,7 @@ func prover(t *testing.T) func(people.Statement) (people.Proof, time.Time) {
 	if _, err := p.Setup(ctx, token, "ann", password); err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := p.Login(ctx, "ann", password, "127.0.0.1", "test")
+	_, session, err := p.Login(ctx, "ann", password, "", "127.0.0.1", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ const (
 	MaxStepChannels = 20
 	MaxRepeat       = 100
 	MaxDelay        = 7 * 24 * time.Hour
+	MaxSnooze       = 7 * 24 * time.Hour
 	// MinRepeat passes at least before the steps start over.
 	MinRepeat = 5 * time.Minute
 	// lookAgain passes at most until a held incident is looked at again: windows and
@@ -35,6 +36,7 @@ const (
 	HeldMaintenance    = "maintenance"
 	HeldExpectedChange = "expected-change"
 	HeldDependency     = "dependency:"
+	HeldSnoozed        = "snoozed"
 )
 
 // on are the states that page.
@@ -56,12 +58,15 @@ func badStates() []string {
 //
 // Who was told that it is open is told that somebody looks after it, and that it is
 // over, once each and whatever holds; who was not told is told nothing. Of a surface or
-// a finding the first step is told even if it was acknowledged before: who acknowledges
-// it so soon may be who knew of it.
+// a finding the first step is told even if it was acknowledged or snoozed before: who
+// does that so soon may be who knew of it.
 func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []Notification) {
 	now = cut(now)
 	i.Told = slices.Clone(i.Told)
 	i.Due = time.Time{}
+	if !i.snoozed(now) {
+		i.awake()
+	}
 	switch {
 	case !i.Open():
 		i.Held = ""
@@ -86,6 +91,9 @@ func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []No
 		i.Due = h.until(i.Held, now)
 		return i, nil
 	}
+	if i.sleeps(now) {
+		return i, nil
+	}
 	var out []Notification
 	for i.Round <= p.Repeat {
 		if i.Step >= len(p.Steps) { // the policy has got shorter
@@ -106,6 +114,9 @@ func Escalate(i Incident, p *Escalation, h Holds, now time.Time) (Incident, []No
 			i.AcknowledgementTold = true
 			return i, append(out, i.announce(AcknowledgedPhase, i.Told, now)...)
 		}
+		if i.sleeps(now) {
+			break
+		}
 	}
 	return i, out
 }
@@ -119,6 +130,7 @@ func (i *Incident) unheard() bool {
 // again begins the steps anew, for what is worse than what somebody looks after.
 func (i *Incident) again() {
 	i.AcknowledgedAt, i.AcknowledgedBy, i.AcknowledgementTold = time.Time{}, "", false
+	i.awake()
 	i.Wave, i.Round, i.Step = i.Wave+1, 0, 0
 	i.SteppedAt = time.Time{}
 }
@@ -198,6 +210,7 @@ func Acknowledge(i Incident, by string, now time.Time) (Incident, Event) {
 	}
 	now = cut(now)
 	i.AcknowledgedAt, i.AcknowledgedBy, i.AcknowledgementTold, i.Due = now, by, false, now
+	i.awake()
 	return i, Event{
 		Monitor: i.Monitor, At: now, Name: EventAcknowledged, Axis: i.Axis, Text: "acknowledged: " + i.Title,
 		Actor: by, Data: &Facts{Incident: i.ID, Location: i.Location},

@@ -33,6 +33,9 @@ const (
 	EventOpened           = "incident_opened"
 	EventAcknowledged     = "incident_acknowledged"
 	EventResolved         = "incident_resolved"
+	EventAssigned         = "incident_assigned"
+	EventCommented        = "incident_commented"
+	EventSnoozed          = "incident_snoozed"
 )
 
 // Event is an immutable fact on the timeline. It holds names and classes, never a
@@ -67,6 +70,9 @@ type Facts struct {
 	Location string `json:"location,omitempty"`
 	Incident int64  `json:"incident,omitempty"`
 	Count    int    `json:"count,omitempty"`
+	// Assignee is whose an incident is now, and Until the end of a snooze.
+	Assignee string    `json:"assignee,omitempty"`
+	Until    time.Time `json:"until,omitzero"`
 }
 
 // Incident is a bad axis that people are told of. At most one is open for a monitor
@@ -89,13 +95,18 @@ type Incident struct {
 	AcknowledgedAt time.Time `json:"acknowledged_at,omitzero"`
 	AcknowledgedBy string    `json:"acknowledged_by,omitempty"`
 	ResolvedAt     time.Time `json:"resolved_at,omitzero"`
+	// Assignee is the name of the account that it is for, or empty.
+	Assignee string `json:"assignee,omitempty"`
+	// SnoozedUntil is until when nobody wants to hear of it, and SnoozedBy who said so.
+	SnoozedUntil time.Time `json:"snoozed_until,omitzero"`
+	SnoozedBy    string    `json:"snoozed_by,omitempty"`
 	// Escalation is the name of its policy. Step and Round say how far it got.
 	Escalation string `json:"escalation"`
 	Step       int    `json:"step"`
 	Round      int    `json:"round"`
 	// Due is when Escalate has to look at it next; zero: not before it changes.
 	Due time.Time `json:"due,omitzero"`
-	// Held says why nobody is told for now: maintenance, expected-change,
+	// Held says why nobody is told for now: maintenance, expected-change, snoozed,
 	// dependency:NAME, or empty.
 	Held string `json:"held,omitempty"`
 	// Told are the channels that were told that it is open, by name.
@@ -109,7 +120,7 @@ type Incident struct {
 	// SeenAt is, of System, when checks could not be run last, or a little before.
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	// Wave is how often the steps began anew, as it got worse after somebody had
-	// acknowledged it.
+	// acknowledged or snoozed it.
 	Wave int `json:"wave,omitempty"`
 }
 

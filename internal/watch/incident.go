@@ -54,7 +54,7 @@ func (i *Incident) describe(t *trouble) (changed bool) {
 }
 
 // update notes where the axis stands. What is worse than before, or new, pages anew,
-// also after somebody acknowledged what was less.
+// also after somebody acknowledged or snoozed what was less.
 func (i *Incident) update(t *trouble, now time.Time) (changed bool) {
 	if severity(t.state) < severity(i.State) {
 		t.title = i.Title // which says the worst
@@ -66,7 +66,7 @@ func (i *Incident) update(t *trouble, now time.Time) (changed bool) {
 	}
 	if worse || t.fresh {
 		changed, i.Due = true, now
-		if !i.AcknowledgedAt.IsZero() || t.fresh && len(i.Told) > 0 {
+		if !i.AcknowledgedAt.IsZero() || i.snoozed(now) || t.fresh && len(i.Told) > 0 {
 			i.again()
 		}
 	}

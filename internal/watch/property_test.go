@@ -53,7 +53,7 @@ func TestAnySequence(t *testing.T) {
 }
 
 func (w *world) anything(t *rapid.T, surfaces []*surface.Surface) {
-	switch rapid.SampledFrom([]string{"result", "result", "result", "look", "look", "look", "wait", "ack", "hold", "accept", "move"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"result", "result", "result", "look", "look", "look", "wait", "ack", "snooze", "hold", "accept", "move"}).Draw(t, "what") {
 	case "result":
 		w.observe(t, w.letter(rapid.SampledFrom([]rune("OOFFMDUL")).Draw(t, "result")))
 	case "look":
@@ -70,6 +70,14 @@ func (w *world) anything(t *rapid.T, surfaces []*surface.Surface) {
 		for _, i := range w.open() {
 			i, e := Acknowledge(i, "user:ann", w.now)
 			if e.Name != "" {
+				w.save([]Incident{i})
+			}
+		}
+		w.escalate()
+	case "snooze":
+		minutes := rapid.IntRange(-5, 120).Draw(t, "snooze")
+		for _, i := range w.open() {
+			if i, e := Snooze(i, w.now.Add(time.Duration(minutes)*time.Minute), "user:ann", w.now); e.Name != "" {
 				w.save([]Incident{i})
 			}
 		}
@@ -129,6 +137,9 @@ func (w *world) invariants() {
 		}
 		if !i.Due.IsZero() && !i.Due.After(w.now) {
 			w.t.Errorf("due and not looked at: %+v", i)
+		}
+		if i.Open() && i.Held == HeldSnoozed && (!i.Due.Equal(i.SnoozedUntil) || i.unheard()) {
+			w.t.Errorf("snoozed without an end, or before anybody was told: %+v", i)
 		}
 	}
 	for axis, n := range open {

@@ -55,7 +55,7 @@ func Current(m *Monitor, st *State, now time.Time) View {
 		return v
 	case st == nil || st.LastCheck.IsZero() || st.Target != d.server():
 		return unknownView(ReasonPending, m.UpdatedAt, st)
-	case now.Sub(st.LastCheck) > 3*d.every()+Budget(d, d.startup()):
+	case now.After(StaleAt(m, st)):
 		v := unknownView(ReasonStale, st.LastCheck, st)
 		v.Stale = true
 		return v
@@ -74,6 +74,13 @@ func Current(m *Monitor, st *State, now time.Time) View {
 		v.Check, v.CheckReason, v.CheckText = CheckUnknown, ReasonPending, ReasonText(ReasonPending)
 	}
 	return v
+}
+
+// StaleAt is until when Current takes st for how m stands, if nothing else keeps it from
+// that: after three intervals, and what a check may take, it is stale.
+func StaleAt(m *Monitor, st *State) time.Time {
+	d := &m.Definition
+	return st.LastCheck.Add(3*d.every() + Budget(d, d.startup()))
 }
 
 // unknownView is one of which nothing is known since a time. Incidents stay open.

@@ -178,3 +178,30 @@ func (w *Window) Concerns(m *Monitor) bool {
 		d.Group != "" && slices.Contains(w.Groups, d.Group) ||
 		slices.ContainsFunc(d.Tags, func(tag string) bool { return slices.Contains(w.Tags, tag) })
 }
+
+// Next is the time of the window that is open at now, or else of the one that comes next;
+// both are zero when there is none any more.
+func (w *Window) Next(now time.Time) (start, end time.Time) {
+	planned := CalendarOf([]Window{*w}).planned
+	if len(planned) == 0 {
+		return time.Time{}, time.Time{}
+	}
+	p := &planned[0]
+	if p.zone == nil {
+		if now.Before(p.End) {
+			return p.Start.UTC(), p.End.UTC()
+		}
+		return time.Time{}, time.Time{}
+	}
+	local := now.In(p.zone)
+	back := 1 + int(time.Duration(p.For)/(24*time.Hour))
+	for day := -back; day <= len(weekdays()); day++ {
+		start = time.Date(local.Year(), local.Month(), local.Day()+day, p.hour, p.minute, 0, 0, p.zone)
+		date := time.Date(local.Year(), local.Month(), local.Day()+day, 12, 0, 0, 0, time.UTC).Weekday()
+		end = start.Add(time.Duration(p.For))
+		if slices.Contains(p.Days, weekdays()[date]) && now.Before(end) {
+			return start.UTC(), end.UTC()
+		}
+	}
+	return time.Time{}, time.Time{}
+}

@@ -129,3 +129,39 @@ func TestWindowConcerns(t *testing.T) {
 		t.Error("a monitor without a group")
 	}
 }
+
+func TestWindowNext(t *testing.T) {
+	at := func(s string) time.Time {
+		t.Helper()
+		out, err := time.Parse("2006-01-02 15:04", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	single := Window{Start: at("2026-03-02 10:00"), End: at("2026-03-02 12:00")}
+	weekly := Window{Days: []string{"mon", "fri"}, From: "23:00", For: Duration(2 * time.Hour), Zone: "Europe/Berlin"}
+	long := Window{Days: []string{"mon"}, From: "00:00", For: Duration(MaxWindow)}
+	for name, c := range map[string]struct {
+		w    Window
+		now  string
+		want string
+	}{
+		"a single one that comes":       {single, "2026-03-01 00:00", "2026-03-02 10:00"},
+		"a single one that is open":     {single, "2026-03-02 11:00", "2026-03-02 10:00"},
+		"a single one that is over":     {single, "2026-03-02 12:00", "0001-01-01 00:00"},
+		"a weekly one, the same day":    {weekly, "2026-03-02 08:00", "2026-03-02 22:00"},
+		"a weekly one, past midnight":   {weekly, "2026-03-02 23:30", "2026-03-02 22:00"},
+		"a weekly one, just over":       {weekly, "2026-03-03 00:00", "2026-03-06 22:00"},
+		"a weekly one, in summer":       {weekly, "2026-03-28 12:00", "2026-03-30 21:00"},
+		"a weekly one that never stops": {long, "2026-03-04 12:00", "2026-03-02 00:00"},
+		"one that is not valid":         {Window{Days: []string{"mon"}, From: "25:00"}, "2026-03-02 08:00", "0001-01-01 00:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start, end := c.w.Next(at(c.now))
+			if !start.Equal(at(c.want)) || end.IsZero() != start.IsZero() || !start.IsZero() && !at(c.now).Before(end) {
+				t.Errorf("%s to %s, want it to start at %s", start, end, c.want)
+			}
+		})
+	}
+}
