@@ -124,7 +124,7 @@ func TestChangesEndSessions(t *testing.T) {
 				t.Errorf("another's session: %v", err)
 			}
 			h.clock = h.clock.Add(time.Minute)
-			_, _, err = h.Login(ctx, "bob", bobPassword, "192.0.2.1", "")
+			_, _, err = h.Login(ctx, "bob", bobPassword, "", "192.0.2.1", "")
 			if name != "role" {
 				is(t, "a login", err, ErrCredentials)
 			} else if err != nil {

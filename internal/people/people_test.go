@@ -47,7 +47,7 @@ func empty() *house {
 func (h *house) login(t *testing.T, name, password string) (string, *Session) {
 	t.Helper()
 	h.clock = h.clock.Add(time.Minute) // no limits in between
-	token, s, err := h.Login(t.Context(), name, password, "192.0.2.1:4711", "test")
+	token, s, err := h.Login(t.Context(), name, password, "", "192.0.2.1:4711", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,9 +176,9 @@ func TestBrokenStorage(t *testing.T) {
 	full := errors.New("the disk is full")
 	h.memory.broken = full
 	h.clock = h.clock.Add(10 * time.Minute)
-	_, _, err := h.Login(ctx, "ann", annPassword, "192.0.2.1", "")
+	_, _, err := h.Login(ctx, "ann", annPassword, "", "192.0.2.1", "")
 	is(t, "login", err, full)
-	_, _, err = h.Login(ctx, "ann", "wrong horse battery", "192.0.2.1", "")
+	_, _, err = h.Login(ctx, "ann", "wrong horse battery", "", "192.0.2.1", "")
 	is(t, "failed login", err, full)
 	_, err = h.AuthenticateSession(ctx, token) // who reads still may
 	is(t, "session", err, nil)

@@ -18,6 +18,11 @@ var (
 	ErrUnauthenticated = errors.New("not signed in: the session or key is unknown, or has ended")
 	// ErrCredentials is a wrong name or password; which of the two is not told.
 	ErrCredentials = errors.New("wrong name or password")
+	// ErrCode is a code of the code app, or a recovery code, that is needed and is missing
+	// or wrong.
+	ErrCode = errors.New("a code of the code app, or a recovery code, is needed, and each counts once")
+	// ErrFactor is an account that has to show more than its password.
+	ErrFactor = errors.New("a passkey is needed, or a code beside the password")
 	// ErrForbidden is a role that does not reach.
 	ErrForbidden = errors.New("the role does not allow it")
 	// ErrLastAdmin is a change that would leave nobody to administer.
@@ -57,6 +62,9 @@ type Options struct {
 	// SessionIdle ends a session that is not used, SessionMax any. Zero: 12 hours and
 	// 7 days.
 	SessionIdle, SessionMax time.Duration
+	// PublicURL is the address that browsers know the server by; passkeys are bound to
+	// its host. Empty: there are none.
+	PublicURL string
 }
 
 // People answers who may do what. It is safe for concurrent use. Limits on attempts are

@@ -45,7 +45,7 @@ func TestLogin(t *testing.T) {
 		{"empty", "ann", "", "user:ann", "wrong password"},
 	} {
 		h.clock = h.clock.Add(time.Minute)
-		_, s, err := h.Login(ctx, c.user, c.password, "192.0.2.1", "test")
+		_, s, err := h.Login(ctx, c.user, c.password, "", "192.0.2.1", "test")
 		is(t, c.name, err, ErrCredentials)
 		if s != nil {
 			t.Errorf("%s: there is a session", c.name)
@@ -62,7 +62,7 @@ func TestLogin(t *testing.T) {
 // The names and the agent that a client sends are shown to people.
 func TestLoginShowsNothingHostile(t *testing.T) {
 	h := newHouse(t)
-	_, _, err := h.Login(t.Context(), "ann", annPassword, "192.0.2.1", "curl\x1b[31m\n"+strings.Repeat("x", 5000))
+	_, _, err := h.Login(t.Context(), "ann", annPassword, "", "192.0.2.1", "curl\x1b[31m\n"+strings.Repeat("x", 5000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestLoginLimits(t *testing.T) {
 		var err error
 		n := 0
 		for ; n < 100; n++ {
-			_, _, err = h.Login(ctx, "ann", "wrong horse battery", fmt.Sprintf("192.0.2.%d", n), "")
+			_, _, err = h.Login(ctx, "ann", "wrong horse battery", "", fmt.Sprintf("192.0.2.%d", n), "")
 			if !errors.Is(err, ErrCredentials) {
 				break
 			}
@@ -119,17 +119,17 @@ func TestLoginLimits(t *testing.T) {
 			t.Fatalf("after %d: %v", n, err)
 		}
 		rows := len(h.memory.data.audit)
-		if _, _, err := h.Login(ctx, "ann", annPassword, "192.0.2.250", ""); !isLimited(err) {
+		if _, _, err := h.Login(ctx, "ann", annPassword, "", "192.0.2.250", ""); !isLimited(err) {
 			t.Errorf("the right password within the limit: %v", err)
 		}
 		if len(h.memory.data.audit) != rows {
 			t.Error("attempts over the limit fill the audit")
 		}
-		if _, _, err := h.Login(ctx, "nobody", annPassword, "192.0.2.250", ""); !errors.Is(err, ErrCredentials) {
+		if _, _, err := h.Login(ctx, "nobody", annPassword, "", "192.0.2.250", ""); !errors.Is(err, ErrCredentials) {
 			t.Errorf("another account: %v", err)
 		}
 		h.clock = h.clock.Add(6 * time.Second)
-		if _, _, err := h.Login(ctx, "ann", annPassword, "192.0.2.250", ""); err != nil {
+		if _, _, err := h.Login(ctx, "ann", annPassword, "", "192.0.2.250", ""); err != nil {
 			t.Errorf("after the time: %v", err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestLoginLimits(t *testing.T) {
 		for ; n < 100; n++ {
 			// Of one network, in several spellings.
 			address := fmt.Sprintf("[2606:4700::%x]:%d", n+1, 1000+n)
-			_, _, err = h.Login(ctx, fmt.Sprintf("nobody%d", n), "wrong horse battery", address, "")
+			_, _, err = h.Login(ctx, fmt.Sprintf("nobody%d", n), "wrong horse battery", "", address, "")
 			if !errors.Is(err, ErrCredentials) {
 				break
 			}
@@ -148,7 +148,7 @@ func TestLoginLimits(t *testing.T) {
 		if n != 20 || !isLimited(err) {
 			t.Fatalf("after %d: %v", n, err)
 		}
-		if _, _, err := h.Login(ctx, "ann", annPassword, "2606:4700:0:1::1", ""); err != nil {
+		if _, _, err := h.Login(ctx, "ann", annPassword, "", "2606:4700:0:1::1", ""); err != nil {
 			t.Errorf("another network: %v", err)
 		}
 	})

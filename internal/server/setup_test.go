@@ -48,7 +48,7 @@ func keys(t *testing.T, p *people.People, roles ...people.Role) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := p.Login(ctx, "ann", "correct horse battery staple", "127.0.0.1:1", "test")
+	_, session, err := p.Login(ctx, "ann", "correct horse battery staple", "", "127.0.0.1:1", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func account(t *testing.T, data string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := p.Login(ctx, "ann", "correct horse battery", "127.0.0.1", "test")
+	_, session, err := p.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,7 +217,7 @@ func (d *day) view(f func(tx *store.Tx) error) {
 func (d *day) actor() people.Actor {
 	d.t.Helper()
 	ctx := d.t.Context()
-	token, _, err := d.people.Login(ctx, "ann", "correct horse battery", "127.0.0.1", "test")
+	token, _, err := d.people.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
 	if err != nil {
 		d.t.Fatal(err)
 	}

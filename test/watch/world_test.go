@@ -139,7 +139,7 @@ func (w *world) serve() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	_, session, err := p.Login(ctx, "ann", "correct horse battery", "127.0.0.1", "test")
+	_, session, err := p.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
 	if err == nil {
 		w.key, _, err = p.CreateKey(ctx, session, "test", people.Editor, time.Time{})
 	}

@@ -95,12 +95,13 @@ type signInRequest struct {
 	Body struct {
 		Name     string `json:"name" minLength:"1" maxLength:"100"`
 		Password string `json:"password" minLength:"1" maxLength:"1024"`
+		Code     string `json:"code,omitempty" maxLength:"100" doc:"Of the code app, or a recovery code: needed where the answer is code-required."`
 	} `nameHint:"SignInRequest"`
 }
 
 func (a *API) signIn(ctx context.Context, in *signInRequest) (*signedIn, error) {
 	r := requestOf(ctx)
-	token, session, err := a.people.Login(ctx, in.Body.Name, in.Body.Password, r.RemoteAddr, r.UserAgent())
+	token, session, err := a.people.Login(ctx, in.Body.Name, in.Body.Password, in.Body.Code, r.RemoteAddr, r.UserAgent())
 	if err != nil {
 		return nil, ops.Personal(err)
 	}

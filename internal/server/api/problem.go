@@ -70,9 +70,9 @@ func status(code ops.Code) int {
 	switch code {
 	case ops.Invalid:
 		return http.StatusUnprocessableEntity
-	case ops.Unauthenticated, ops.WrongPassword:
+	case ops.Unauthenticated, ops.WrongPassword, ops.CodeRequired:
 		return http.StatusUnauthorized
-	case ops.Forbidden, ops.ProofRequired:
+	case ops.Forbidden, ops.ProofRequired, ops.FactorRequired:
 		return http.StatusForbidden
 	case ops.NotFound:
 		return http.StatusNotFound

@@ -66,10 +66,10 @@ func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountI
 	if err != nil {
 		return people.Account{}, err
 	}
-	if in.Password == "" {
+	if in.factor() == nil {
 		return people.Account{}, proofRequired("to make an account")
 	}
-	a, err := o.people.CreateAccount(ctx, session, people.Password(in.Password), in.Name, in.NewPassword, in.Role)
+	a, err := o.people.CreateAccount(ctx, session, in.factor(), in.Name, in.NewPassword, in.Role)
 	return a, Personal(err)
 }
 
@@ -86,10 +86,10 @@ func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edi
 	if err != nil {
 		return people.Account{}, err
 	}
-	if edit.Password == "" {
+	if edit.factor() == nil {
 		return people.Account{}, proofRequired("to change an account")
 	}
-	factor := people.Password(edit.Password)
+	factor := edit.factor()
 	switch {
 	case edit.Role != nil && edit.Disabled == nil && edit.NewPassword == nil:
 		err = o.people.SetRole(ctx, session, factor, id, *edit.Role)

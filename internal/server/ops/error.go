@@ -21,6 +21,8 @@ const (
 	WrongPassword   Code = "wrong-password"
 	Forbidden       Code = "forbidden"
 	ProofRequired   Code = "proof-required" // a person has to do it, with the password
+	FactorRequired  Code = "factor-required" // a passkey, or a code beside the password
+	CodeRequired    Code = "code-required"   // a code beside the password
 	NotFound        Code = "not-found"
 	Exists          Code = "exists"     // the name is taken
 	Conflict        Code = "conflict"   // somebody else changed it meanwhile
@@ -122,6 +124,10 @@ func Personal(err error) error {
 		return refuse(Unauthenticated, "take the one that was printed when the server started", "the setup token is wrong")
 	case errors.Is(err, people.ErrCredentials):
 		return refuse(WrongPassword, "", "%s", people.ErrCredentials.Error())
+	case errors.Is(err, people.ErrCode):
+		return refuse(CodeRequired, "give the code that the app shows now, or a recovery code", "%s", people.ErrCode.Error())
+	case errors.Is(err, people.ErrFactor):
+		return refuse(FactorRequired, "use your passkey, or set up a code app on the page of your account (/account)", "%s", people.ErrFactor.Error())
 	case errors.Is(err, people.ErrUnauthenticated):
 		return refuse(Unauthenticated, "sign in, or send a key", "%s", people.ErrUnauthenticated.Error())
 	case errors.Is(err, people.ErrForbidden):

@@ -9,6 +9,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
@@ -41,6 +42,8 @@ type Ops struct {
 	people *people.People
 	engine Engine
 	now    func() time.Time
+	// copying is held while a backup is made and sent.
+	copying sync.Mutex
 }
 
 // New makes the operations.
@@ -82,6 +85,24 @@ func may(actor people.Actor, p people.Permission) error {
 type Proof struct {
 	// Password is that of the person's own account, typed for this very request.
 	Password string `json:"password,omitempty" maxLength:"1024" doc:"Password of your account. Needed where the answer proof-required says so; a person who is signed in and may approve has to give it, no API key can."`
+	// Code is one of the account's code app, or a recovery code.
+	Code string `json:"code,omitempty" maxLength:"100" doc:"Code of your code app, or a recovery code. Needed beside the password where the answer is code-required."`
+	// Factor is what was shown instead: the answer of a passkey.
+	Factor people.Factor `json:"-"`
+}
+
+// factor is what the person shows, or nil.
+func (p Proof) factor() people.Factor {
+	switch {
+	case p.Factor != nil:
+		return p.Factor
+	case p.Code != "":
+		return people.Code(p.Password, p.Code)
+	case p.Password != "":
+		return people.Password(p.Password)
+	default:
+		return nil
+	}
 }
 
 // LogValue and printing hide the password.
@@ -96,13 +117,13 @@ func proofRequired(what string) error {
 // outside of transactions.
 func (o *Ops) prove(ctx context.Context, actor people.Actor, p Proof, what string, st people.Statement) (people.Proof, error) {
 	session, ok := actor.Session()
-	if !ok || p.Password == "" {
+	if !ok || p.factor() == nil {
 		return people.Proof{}, proofRequired(what)
 	}
 	if !actor.Can(people.Approve) {
 		return people.Proof{}, refuse(Forbidden, "ask somebody with the role approver", "%s needs the role approver", what)
 	}
-	proof, err := o.people.Prove(ctx, session, people.Password(p.Password), st)
+	proof, err := o.people.Prove(ctx, session, p.factor(), st)
 	if err != nil {
 		return people.Proof{}, Personal(err)
 	}

@@ -107,7 +107,7 @@ func (w *World) accounts(ctx context.Context) {
 
 func (w *World) signIn(ctx context.Context, name string) *people.Session {
 	w.t.Helper()
-	token, session, err := w.People.Login(ctx, name, Password, "127.0.0.1:1", "test")
+	token, session, err := w.People.Login(ctx, name, Password, "", "127.0.0.1:1", "test")
 	if err != nil {
 		w.t.Fatal(err)
 	}
