@@ -70,7 +70,7 @@ type SessionRow struct {
 
 // Statement is what a proof is for. A proof for one statement is none for another.
 type Statement struct {
-	// Action: accept, edit, window, unapprove, paging.
+	// Action: accept, edit, window, unapprove, paging, backup.
 	Action  string
 	Monitor int64
 	// Digest is that of the surface that was shown; zero for other actions.

@@ -16,6 +16,7 @@ const (
 	ActionEdit      = "edit"   // of what is checked, or of how strictly
 	ActionWindow    = "window" // of an expected change
 	ActionPaging    = "paging" // of who is told of what
+	ActionBackup    = "backup" // a copy of everything
 )
 
 // ProofLife is how long a proof counts.
@@ -138,11 +139,11 @@ func (st Statement) check() error {
 		if st.Digest.IsZero() {
 			return &InputError{"digest", "of the surface that was shown is missing"}
 		}
-	case ActionUnapprove, ActionEdit, ActionWindow, ActionPaging:
+	case ActionUnapprove, ActionEdit, ActionWindow, ActionPaging, ActionBackup:
 	default:
-		return &InputError{"action", "has to be accept, unapprove, edit, window or paging"}
+		return &InputError{"action", "has to be accept, unapprove, edit, window, paging or backup"}
 	}
-	if st.Monitor <= 0 && st.Action != ActionWindow && st.Action != ActionPaging { // which may concern many
+	if st.Monitor <= 0 && st.Action != ActionWindow && st.Action != ActionPaging && st.Action != ActionBackup { // which may concern many
 		return &InputError{"monitor", "is missing"}
 	}
 	if len(st.Items) > maxItems {

@@ -65,6 +65,7 @@ func (s *Store) openSQLite(ctx context.Context, o Options) error {
 	if path, err = s.own(path); err != nil {
 		return err
 	}
+	s.path = path
 	s.write, err = sql.Open("sqlite", sqliteDSN(path, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {

@@ -43,6 +43,7 @@ type Options struct {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	dialect string
+	path    string // of a SQLite file
 	sealer  *seal.Keyset
 	write   *sql.DB // SQLite: one connection
 	read    *sql.DB
