@@ -246,14 +246,10 @@ func (t *Tx) Monitors(ctx context.Context, f MonitorFilter) ([]MonitorRow, int64
 		if err := scanMonitor(rows, &m.Monitor, &state); err != nil {
 			return err
 		}
-		if state.Valid {
-			m.State = &watch.State{}
-			if err := decode(state.String, m.State); err != nil {
-				return err
-			}
-		}
+		var err error
+		m.State, err = stateFrom(state)
 		out = append(out, m)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read monitors: %w", err)
@@ -262,12 +258,25 @@ func (t *Tx) Monitors(ctx context.Context, f MonitorFilter) ([]MonitorRow, int64
 	return out, next, nil
 }
 
+// stateFrom reads a state that may not be there.
+func stateFrom(stored sql.NullString) (*watch.State, error) {
+	if !stored.Valid {
+		return nil, nil //nolint:nilnil // it was never checked
+	}
+	st := &watch.State{}
+	return st, decode(stored.String, st)
+}
+
+// likeText is the pattern of what holds a text, in any case.
+func likeText(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(text)) + "%"
+}
+
 func (f *MonitorFilter) conditions() *conditions {
 	c := &conditions{}
 	c.and("m.id > ?", f.After)
 	if f.Text != "" {
-		escaped := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(f.Text))
-		c.and(`m.search like ? escape '\'`, "%"+escaped+"%")
+		c.and(`m.search like ? escape '\'`, likeText(f.Text))
 	}
 	if f.Tag != "" {
 		c.and("m.id in (select monitor from monitor_tags where tag = ?)", f.Tag)

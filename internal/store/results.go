@@ -119,7 +119,8 @@ func axesOf(s *watch.State) axes {
 }
 
 // SaveStates stores states; those of monitors that are gone are left out. Those that were
-// read with lock in this transaction, and are in no other index now, take less.
+// read with lock in this transaction, and are in no other index now, take less. Each
+// gets a new mark: see [Tx.Changes].
 func (t *Tx) SaveStates(ctx context.Context, states []watch.State) error {
 	same := batch{columns: "monitor bigint, state text, check_status text, last_check bigint"}
 	b := batch{columns: "monitor bigint, state text, availability text, surface text, posture text, check_status text, last_check bigint"}
@@ -138,15 +139,16 @@ func (t *Tx) SaveStates(ctx context.Context, states []watch.State) error {
 	}
 	same.last(1)
 	b.last(1)
-	err := t.execBatch(ctx, `update states set state = r.state, check_status = r.check_status, last_check = r.last_check
+	err := t.execBatch(ctx, `update states set state = r.state, check_status = r.check_status, last_check = r.last_check, saved_at = `+t.later()+`
 		from $ROWS where states.monitor = r.monitor`, &same)
 	if err != nil {
 		return fmt.Errorf("store states: %w", err)
 	}
-	err = t.execBatch(ctx, `insert into states (monitor, state, availability, surface, posture, check_status, last_check)
-		select r.* from $ROWS where exists (select 1 from monitors m where m.id = r.monitor)
+	err = t.execBatch(ctx, `insert into states (monitor, state, availability, surface, posture, check_status, last_check, saved_at)
+		select r.*, `+t.clock()+` from $ROWS where exists (select 1 from monitors m where m.id = r.monitor)
 		on conflict (monitor) do update set state = excluded.state, availability = excluded.availability,
-			surface = excluded.surface, posture = excluded.posture, check_status = excluded.check_status, last_check = excluded.last_check`, &b)
+			surface = excluded.surface, posture = excluded.posture, check_status = excluded.check_status, last_check = excluded.last_check,
+			saved_at = `+t.later(), &b)
 	if err != nil {
 		return fmt.Errorf("store states: %w", err)
 	}

@@ -23,7 +23,7 @@ alter table audit add column hash text not null default '';
 
 -- When a state was stored, so that what changed since can be asked for.
 alter table states add column saved_at bigint not null default 0;
-create index states_saved on states (saved_at);
+create index states_saved on states (saved_at, monitor);
 create index monitors_updated on monitors (updated_at);
 
 -- What one person accepted and a second one has to.
@@ -34,6 +34,14 @@ create table proposals (
 create index proposals_monitor on proposals (monitor);
 
 create table status_pages (
-  slug text primary key, page text not null, password text not null default '',
+  slug text primary key, page text not null, password text not null default '', -- hash
   created_at bigint not null, updated_at bigint not null
 );
+
+-- What people do about incidents. Of the time of an acknowledgement it counts whether
+-- there is one.
+alter table incidents add column acknowledged_at bigint;
+alter table incidents add column snoozed_until bigint;
+alter table incidents add column assignee text not null default '';
+update incidents set acknowledged_at = opened_at where incident like '%"acknowledged_at":"%';
+create index incidents_resolved on incidents (resolved_at);
