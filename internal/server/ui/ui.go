@@ -30,7 +30,10 @@ type Deps struct {
 // Routes are all pages and what they do.
 func Routes(d Deps) []shell.Route {
 	return slices.Concat(
-		[]shell.Route{{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences}},
+		[]shell.Route{
+			{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences},
+			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
+		},
 	)
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -152,11 +153,6 @@ func (q *Request) Lines(name string) []string {
 	return out
 }
 
-// Proof is what a person added to a form to show who it is: see ProofFields.
-func (q *Request) Proof() ops.Proof {
-	return ops.Proof{Password: q.PostFormValue("proof_password")}
-}
-
 // Refusal is the operation's refusal in err, or nil when err is something else: then the
 // handler returns err.
 func Refusal(err error) *ops.Error {
@@ -216,7 +212,12 @@ func (q *Request) fail(err error) {
 		q.w.Header().Set("Retry-After", strconv.Itoa(int(refused.RetryAfter.Seconds())+1))
 	}
 	var shown error
-	if q.Partial() {
+	if q.Header.Get("Accept") == "application/json" { // a script that asks for no page
+		var text []byte
+		if text, shown = json.Marshal(map[string]string{"text": refused.Text, "hint": refused.Hint}); shown == nil {
+			shown = q.JSON(status, text)
+		}
+	} else if q.Partial() {
 		q.w.Header().Set("HX-Retarget", "#notice")
 		q.w.Header().Set("HX-Reswap", "innerHTML")
 		shown = q.write(status, Refused(refused))

@@ -80,6 +80,9 @@ func (s *Shell) Handler(route Route) http.Handler {
 		if q.answered {
 			return
 		}
+		if q.Session != nil {
+			q.Request = q.WithContext(withProof(q.Context(), q))
+		}
 		if err := route.Serve(q); err != nil {
 			q.fail(err)
 		}
@@ -117,27 +120,35 @@ func (s *Shell) admit(q *Request, need people.Permission) error {
 	case need == Open:
 		return nil
 	case q.Session == nil:
-		q.signIn()
-		return nil
+		return q.signIn()
 	case !q.Actor.Can(need):
 		return &ops.Error{Code: ops.Forbidden, Text: "your role does not allow this", Hint: "ask an administrator for a role that may " + string(need)}
 	}
 	return nil
 }
 
-// signIn sends a browser to where a person signs in, and a script is told to.
-func (q *Request) signIn() {
+// signIn sends a browser to where a person signs in, or to where the first account is
+// made when there is none, and a script is told to.
+func (q *Request) signIn() error {
 	q.answered = true
+	needed, err := q.shell.People.NeedsSetup(q.Context())
+	if err != nil {
+		return err
+	}
 	target := "/sign-in"
-	if q.Method == http.MethodGet && !q.Partial() {
+	switch {
+	case needed:
+		target = "/setup"
+	case q.Method == http.MethodGet && !q.Partial():
 		target += "?next=" + url.QueryEscape(q.URL.RequestURI())
 	}
 	if q.Partial() || strings.HasPrefix(q.URL.Path, "/live/") {
 		q.w.Header().Set("HX-Redirect", target)
 		q.w.WriteHeader(http.StatusUnauthorized)
-		return
+		return nil
 	}
 	http.Redirect(q.w, q.Request, target, http.StatusSeeOther)
+	return nil
 }
 
 // Local is a path of this server to go on to, or / when next is none.
