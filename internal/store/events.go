@@ -14,6 +14,7 @@ import (
 type EventFilter struct {
 	Monitor  int64
 	Names    []string
+	Incident int64 // that they tell of; best with From
 	From, To time.Time // To is not included
 	// After is the cursor: what next of the page before was.
 	After int64
@@ -80,6 +81,9 @@ func (t *Tx) Events(ctx context.Context, f EventFilter) (events []watch.Event, n
 	if len(f.Names) > 0 {
 		c.args = append(c.args, list(t, f.Names))
 		c.and(t.in("name", len(c.args)))
+	}
+	if f.Incident != 0 {
+		c.and("(data like ? or data like ?)", fmt.Sprintf(`%%"incident":%d,%%`, f.Incident), fmt.Sprintf(`%%"incident":%d}%%`, f.Incident))
 	}
 	if !f.From.IsZero() {
 		c.and("at >= ?", ms(f.From))

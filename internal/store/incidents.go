@@ -16,6 +16,13 @@ type IncidentFilter struct {
 	Monitor int64
 	Axis    watch.Axis
 	Open    *bool
+	// Stage is how far people are with it, at Now.
+	Stage watch.Stage
+	Now   time.Time
+	// Assignee is the name of an account.
+	Assignee string
+	// Text is part of name, URL, tag or group of its monitor, in any case.
+	Text string
 	// After is the cursor: what next of the page before was.
 	After int64
 	Limit int // at most 1000; 0: 1000
@@ -51,8 +58,9 @@ func (t *Tx) SystemIncident(ctx context.Context, location string) (*watch.Incide
 // ErrIncidentOpen when a new one is open while another of the same monitor and axis is,
 // or *ExistsError for its key; the transaction cannot be committed then.
 func (t *Tx) SaveIncidents(ctx context.Context, incidents []watch.Incident) error {
-	added := batch{columns: "monitor bigint, axis text, location text, key text, incident text, opened_at bigint, resolved_at bigint, due bigint"}
-	changed := batch{columns: "id bigint, incident text, resolved_at bigint, due bigint"}
+	added := batch{columns: "monitor bigint, axis text, location text, key text, incident text, opened_at bigint, resolved_at bigint, due bigint, " +
+		"acknowledged_at bigint, snoozed_until bigint, assignee text"}
+	changed := batch{columns: "id bigint, incident text, resolved_at bigint, due bigint, acknowledged_at bigint, snoozed_until bigint, assignee text"}
 	fresh := map[string]*watch.Incident{}
 	for i := range incidents {
 		n := &incidents[i]
@@ -61,18 +69,21 @@ func (t *Tx) SaveIncidents(ctx context.Context, incidents []watch.Incident) erro
 			return err
 		}
 		if n.ID != 0 {
-			changed.add(n.ID, text, nullMs(n.ResolvedAt), nullMs(n.Due))
+			changed.add(n.ID, text, nullMs(n.ResolvedAt), nullMs(n.Due), nullMs(n.AcknowledgedAt), nullMs(n.SnoozedUntil), n.Assignee)
 			continue
 		}
 		fresh[n.Key] = n
-		added.add(nullID(n.Monitor), string(n.Axis), n.Location, n.Key, text, ms(n.OpenedAt), nullMs(n.ResolvedAt), nullMs(n.Due))
+		added.add(nullID(n.Monitor), string(n.Axis), n.Location, n.Key, text, ms(n.OpenedAt), nullMs(n.ResolvedAt), nullMs(n.Due),
+			nullMs(n.AcknowledgedAt), nullMs(n.SnoozedUntil), n.Assignee)
 	}
 	changed.last(1)
 	// One that is resolved makes way for a new one.
-	err := t.execBatch(ctx, `update incidents set incident = r.incident, resolved_at = r.resolved_at, due = r.due
+	err := t.execBatch(ctx, `update incidents set incident = r.incident, resolved_at = r.resolved_at, due = r.due,
+		acknowledged_at = r.acknowledged_at, snoozed_until = r.snoozed_until, assignee = r.assignee
 		from $ROWS where incidents.id = r.id`, &changed)
 	if err == nil {
-		err = t.queryBatch(ctx, `insert into incidents (monitor, axis, location, key, incident, opened_at, resolved_at, due)
+		err = t.queryBatch(ctx, `insert into incidents (monitor, axis, location, key, incident, opened_at, resolved_at, due,
+				acknowledged_at, snoozed_until, assignee)
 			select * from $ROWS where true returning id, key`, &added, func(rows *sql.Rows) error {
 			var id int64
 			var key string
@@ -116,10 +127,36 @@ func (t *Tx) Incident(ctx context.Context, id int64) (*watch.Incident, error) {
 // page, 0 after the last.
 func (t *Tx) Incidents(ctx context.Context, f IncidentFilter) (incidents []watch.Incident, next int64, err error) {
 	limit := limited(f.Limit, mostRows)
-	c := &conditions{}
+	c := f.conditions()
 	if f.After != 0 {
 		c.and("id < ?", f.After)
 	}
+	incidents, err = t.incidents(ctx, c.where()+" order by id desc limit "+strconv.Itoa(limit+1), c.args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	incidents, next = page(incidents, limit, func(i *watch.Incident) int64 { return i.ID })
+	return incidents, next, nil
+}
+
+// IncidentCounts are how many incidents there are at each stage, of those that a filter
+// selects; its Stage and After do not count.
+func (t *Tx) IncidentCounts(ctx context.Context, f IncidentFilter) (map[watch.Stage]int64, error) {
+	out := map[watch.Stage]int64{}
+	for _, stage := range []watch.Stage{watch.StageOpen, watch.StageAcknowledged, watch.StageSnoozed, watch.StageResolved} {
+		f.Stage = stage
+		c := f.conditions()
+		var n int64
+		if err := t.one(ctx, "select count(*) from incidents"+c.where(), c.args, &n); err != nil {
+			return nil, fmt.Errorf("count incidents: %w", err)
+		}
+		out[stage] = n
+	}
+	return out, nil
+}
+
+func (f *IncidentFilter) conditions() *conditions {
+	c := &conditions{}
 	if f.Monitor != 0 {
 		c.and("monitor = ?", f.Monitor)
 	}
@@ -129,12 +166,23 @@ func (t *Tx) Incidents(ctx context.Context, f IncidentFilter) (incidents []watch
 	if f.Open != nil {
 		c.and(map[bool]string{true: "resolved_at is null", false: "resolved_at is not null"}[*f.Open])
 	}
-	incidents, err = t.incidents(ctx, c.where()+" order by id desc limit "+strconv.Itoa(limit+1), c.args...)
-	if err != nil {
-		return nil, 0, err
+	switch f.Stage {
+	case watch.StageOpen:
+		c.and("resolved_at is null and acknowledged_at is null and coalesce(snoozed_until, 0) <= ?", ms(f.Now))
+	case watch.StageAcknowledged:
+		c.and("resolved_at is null and acknowledged_at is not null")
+	case watch.StageSnoozed:
+		c.and("resolved_at is null and acknowledged_at is null and snoozed_until > ?", ms(f.Now))
+	case watch.StageResolved:
+		c.and("resolved_at is not null")
 	}
-	incidents, next = page(incidents, limit, func(i *watch.Incident) int64 { return i.ID })
-	return incidents, next, nil
+	if f.Assignee != "" {
+		c.and("assignee = ?", f.Assignee)
+	}
+	if f.Text != "" {
+		c.and(`monitor in (select id from monitors where search like ? escape '\')`, likeText(f.Text))
+	}
+	return c
 }
 
 func (t *Tx) incidents(ctx context.Context, rest string, args ...any) ([]watch.Incident, error) {

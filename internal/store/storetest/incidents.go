@@ -18,6 +18,8 @@ func incidentTests() []test {
 		{"the incident of a location", systemIncident},
 		{"incidents are due, the longest first", dueIncidents},
 		{"incidents are filtered", filteredIncidents},
+		{"incidents are at a stage, and somebody's", stagedIncidents},
+		{"events of an incident", eventsOfIncident},
 		{"a notification is new once", freshNotifications},
 		{"deliveries", recordedDeliveries},
 	}
@@ -171,6 +173,75 @@ func filteredIncidents(t *testing.T, s *store.Store) {
 			return errors.Join(err, err2)
 		})
 	}
+}
+
+func stagedIncidents(t *testing.T, s *store.Store) {
+	m := NewMonitor("search")
+	in(t, s, func(tx *store.Tx) error { return tx.InsertMonitor(t.Context(), &m) })
+	open := incident(m.ID, watch.Availability, "open")
+	acknowledged, snoozed, resolved := incident(2, watch.Availability, "acknowledged"), incident(3, watch.Availability, "snoozed"), incident(4, watch.Availability, "resolved")
+	acknowledged.AcknowledgedAt, acknowledged.Assignee = epoch(), "ann"
+	snoozed.SnoozedUntil = epoch().Add(time.Hour)
+	resolved.ResolvedAt, resolved.AcknowledgedAt, resolved.Assignee = epoch(), epoch(), "ann"
+	saved := save(t, s, open, acknowledged, snoozed, resolved)
+	check := func(name string, f store.IncidentFilter, want ...string) {
+		t.Helper()
+		if f.Now.IsZero() {
+			f.Now = epoch()
+		}
+		view(t, s, func(tx *store.Tx) error {
+			got, _, err := tx.Incidents(t.Context(), f)
+			var keys []string
+			for i := range got {
+				keys = append(keys, got[i].Key)
+			}
+			if diff := cmp.Diff(want, keys); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", name, diff)
+			}
+			return err
+		})
+	}
+	check("open", store.IncidentFilter{Stage: watch.StageOpen}, "open")
+	check("acknowledged", store.IncidentFilter{Stage: watch.StageAcknowledged}, "acknowledged")
+	check("snoozed", store.IncidentFilter{Stage: watch.StageSnoozed}, "snoozed")
+	check("resolved", store.IncidentFilter{Stage: watch.StageResolved}, "resolved")
+	check("snoozed no more", store.IncidentFilter{Stage: watch.StageOpen, Now: epoch().Add(time.Hour)}, "snoozed", "open")
+	check("of somebody", store.IncidentFilter{Assignee: "ann"}, "resolved", "acknowledged")
+	check("of a monitor by its name", store.IncidentFilter{Text: "SEAR"}, "open")
+	check("of no monitor", store.IncidentFilter{Text: "sear%h"})
+	view(t, s, func(tx *store.Tx) error {
+		got, err := tx.IncidentCounts(t.Context(), store.IncidentFilter{Now: epoch(), After: 1, Stage: watch.StageOpen})
+		want := map[watch.Stage]int64{watch.StageOpen: 1, watch.StageAcknowledged: 1, watch.StageSnoozed: 1, watch.StageResolved: 1}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("counts (-want +got)\n%s", diff)
+		}
+		return err
+	})
+	// What is changed later is found too.
+	saved[0].Assignee, saved[0].AcknowledgedAt = "bob", epoch()
+	saved[2].SnoozedUntil = time.Time{}
+	save(t, s, saved[0], saved[2])
+	check("acknowledged later", store.IncidentFilter{Stage: watch.StageAcknowledged, Assignee: "bob"}, "open")
+	check("awake", store.IncidentFilter{Stage: watch.StageOpen}, "snoozed")
+}
+
+func eventsOfIncident(t *testing.T, s *store.Store) {
+	var events []watch.Event
+	for _, id := range []int64{7, 77, 8} {
+		events = append(events, watch.Event{Monitor: 1, At: epoch(), Name: watch.EventOpened, Data: &watch.Facts{Incident: id}})
+	}
+	events = append(events,
+		watch.Event{Monitor: 1, At: epoch(), Name: watch.EventCommented, Data: &watch.Facts{Incident: 7, Until: epoch(), Comment: "x"}},
+		watch.Event{Monitor: 1, At: epoch(), Name: watch.EventCommented, Data: &watch.Facts{Incident: 8, Comment: `"incident":7,`}},
+		watch.Event{Monitor: 1, At: epoch(), Name: watch.EventUp})
+	in(t, s, func(tx *store.Tx) error { return tx.InsertEvents(t.Context(), events) })
+	view(t, s, func(tx *store.Tx) error {
+		got, _, err := tx.Events(t.Context(), store.EventFilter{Incident: 7, From: epoch(), Ascending: true})
+		if diff := cmp.Diff([]watch.Event{events[0], events[3]}, got); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		return err
+	})
 }
 
 func notification(incident int64, channel, key string) watch.Notification {
