@@ -14,8 +14,8 @@ BUILDFLAGS := -trimpath -buildvcs=false
 
 TOOLS := $(CURDIR)/.tools/bin
 PEERS := gosdk gosdk-old mark3
-NPM_DIRS := test/peers test/peers/ts2 test/peers/old test/authserver test/conformance test/conformance/v0.1
-MODULES := . tools test/deploy $(PEERS:%=test/peers/%)
+NPM_DIRS := test/peers test/peers/ts2 test/peers/old test/authserver test/conformance test/conformance/v0.1 test/e2e
+MODULES := . tools test/deploy test/e2e $(PEERS:%=test/peers/%)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 ONCE := scripts/once.sh
 FIND_GO := find . \( -name node_modules -o -name .tools -o -name .git \) -prune -o -name '*.go' -print
@@ -62,7 +62,12 @@ generate: tools ## Generate the code of all templates
 test: test-deps ## Install what the tests need, run them all, then each fuzz target for 10 seconds
 	CGO_ENABLED=1 $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
 	cd test/deploy && $(TOOLS)/gotestsum --format pkgname-and-test-fails -- -timeout 20m ./...
+	cd test/e2e && $(TOOLS)/gotestsum --format testname -- -count 1 -timeout 20m ./...
 	GO='$(GO)' scripts/fuzz.sh 10
+
+.PHONY: screenshots
+screenshots: test-deps ## Take pictures of all pages, wide and narrow, light and dark, into test/e2e/artifacts (E2E_ARTIFACTS=DIR)
+	cd test/e2e && $(GO) test -count 1 -timeout 20m -run '^TestScreenshots$$' .
 
 .PHONY: conformance
 conformance: test-deps ## Run the official conformance suite alone, and print what passes

@@ -14,6 +14,8 @@ need git git
 # The tests start a PostgreSQL of their own: its programs are enough, no service is needed.
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || need initdb postgresql
 need psql postgresql-client
+# Pages are tested in a browser; CHROME names another one.
+[[ -n ${CHROME:-} ]] || command -v google-chrome >/dev/null || need chromium chromium
 # The race detector links against the C library.
 if [[ $(uname -s) == Linux ]] && command -v gcc >/dev/null && ! echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; then
   missing+=(libc6-dev)
