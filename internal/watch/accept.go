@@ -109,7 +109,7 @@ func Accept(proof people.Proof, m *Monitor, current *baseline.Baseline, binding 
 	}
 	out.event = Event{
 		Monitor: m.ID, At: cut(now), Name: EventBaselineAccepted, Axis: Surface, Actor: out.approver,
-		Text: "accepted by " + proof.Account() + ": " + a.extent(),
+		Text: "accepted by " + proof.Account() + ": " + extent(sel),
 		Data: &Facts{Digest: next.Surface.Digest().String(), Approver: out.approver, Comment: out.reason, Count: len(out.items)},
 	}
 	if current != nil {
@@ -118,11 +118,11 @@ func Accept(proof people.Proof, m *Monitor, current *baseline.Baseline, binding 
 	return out, nil
 }
 
-func (a *acceptance) extent() string {
-	if a.sel.All {
+func extent(sel Selection) string {
+	if sel.All {
 		return "all of it"
 	}
-	return counted(len(a.sel.Changes), "change") + ", " + counted(len(a.sel.Findings), "finding")
+	return counted(len(sel.Changes), "change") + ", " + counted(len(sel.Findings), "finding")
 }
 
 // check refuses what makes no sense, before anything is composed.

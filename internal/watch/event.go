@@ -8,6 +8,9 @@ const (
 	EventBaselineAccepted = "mcp_baseline_accepted"
 	EventBaselineDropped  = "mcp_baseline_dropped"
 	EventBaselineExpired  = "mcp_baseline_expired"
+	EventProposed         = "mcp_baseline_proposed"  // by the first of two persons
+	EventUnproposed       = "mcp_baseline_withdrawn" // a proposal
+	EventRejected         = "mcp_surface_rejected"
 	EventUp               = "monitor_up"
 	EventDegraded         = "monitor_degraded"
 	EventDown             = "monitor_down"

@@ -32,6 +32,12 @@ create table proposals (
   digest text not null, selection text not null, created_at bigint not null
 );
 create index proposals_monitor on proposals (monitor);
+-- What a person looked at and does not approve.
+create table rejections (
+  id $ID, monitor bigint not null references monitors (id) on delete cascade, account text not null,
+  digest text not null, changes text not null, reason text not null, created_at bigint not null
+);
+create index rejections_monitor on rejections (monitor, digest);
 
 create table status_pages (
   slug text primary key, page text not null, password text not null default '', -- hash
