@@ -6,7 +6,8 @@
 //
 // Settings: clients (as registered), authMethods (of the token endpoint),
 // documents (client ID metadata documents by URL, which are served from here
-// instead of fetched) and accessTTL (seconds).
+// instead of fetched), accessTTL (seconds) and people (claims by login, which the
+// userinfo endpoint gives out; anybody may log in with any password).
 //
 // GET /test/log tells what the token endpoint did and which secrets it gave out;
 // POST /test/ttl?access=SECONDS changes how long new access tokens live.
@@ -28,13 +29,14 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const configuration = {
   clients: settings.clients ?? [],
   clientAuthMethods: settings.authMethods ?? ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-  scopes: ['openid', 'offline_access', 'mcp:read', 'mcp:write'],
+  scopes: ['openid', 'offline_access', 'mcp:read', 'mcp:write', ...(settings.people ? ['profile', 'groups'] : [])],
+  ...(settings.people && { claims: { openid: ['sub'], profile: ['name', 'preferred_username'], groups: ['groups'] } }),
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'rs256', alg: 'RS256', use: 'sig' }] },
   cookies: { keys: [randomBytes(16).toString('hex')] },
   pkce: { required: () => true },
   rotateRefreshToken: true,
   async findAccount(_ctx, sub) {
-    return { accountId: sub, claims: async () => ({ sub }) };
+    return { accountId: sub, claims: async () => ({ sub, ...settings.people?.[sub] }) };
   },
   async fetch(url) {
     const document = settings.documents?.[url];
@@ -45,7 +47,7 @@ const configuration = {
     clientCredentials: { enabled: true },
     clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
     revocation: { enabled: true },
-    userinfo: { enabled: false },
+    userinfo: { enabled: Boolean(settings.people) },
     resourceIndicators: {
       enabled: true,
       // An MCP server on this machine is known, and no other.

@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// axeSource is axe-core, which judges how accessible a page is.
+var axeSource = sync.OnceValues(func() (string, error) {
+	data, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		return "", fmt.Errorf("%w: run make test-deps", err)
+	}
+	return string(data), nil
+})
+
+type violation struct {
+	ID, Impact, Help string
+	Nodes            []struct {
+		HTML, FailureSummary string
+		Target               []any
+	}
+}
+
+func (v violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s (%d)", v.Impact, v.ID, v.Help, len(v.Nodes))
+	for i, n := range v.Nodes {
+		if i == 4 {
+			b.WriteString("\n      …")
+			break
+		}
+		fmt.Fprintf(&b, "\n      %v\n      %.300s\n      %s", n.Target, n.HTML, strings.ReplaceAll(n.FailureSummary, "\n", " "))
+	}
+	return b.String()
+}
+
+// accessible fails the test when axe-core finds something serious or critical on the page
+// as it stands. What is less is logged, once for each place.
+func (p *page) accessible(t testing.TB, what string) {
+	t.Helper()
+	source, err := axeSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ask[bool](p, `typeof axe === "object"`) {
+		if _, err := evaluate[any](p, source+";0"); err != nil {
+			t.Fatalf("load axe-core: %v", err)
+		}
+	}
+	found, err := evaluate[[]violation](p, `axe.run(document, {resultTypes: ["violations"], preload: false}).then((r) => r.violations.map((v) => ({
+		id: v.id, impact: v.impact, help: v.help,
+		nodes: v.nodes.slice(0, 6).map((n) => ({html: n.html, target: n.target, failureSummary: n.failureSummary})),
+	})))`)
+	if err != nil {
+		t.Fatalf("%s: axe-core: %v", what, err)
+	}
+	for _, v := range found {
+		if v.Impact == "serious" || v.Impact == "critical" {
+			t.Errorf("%s: %s", what, v)
+		} else {
+			t.Logf("%s: %s", what, v)
+		}
+	}
+}
