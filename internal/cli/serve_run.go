@@ -21,6 +21,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/server"
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
+	"github.com/mcpvigil/mcpvigil/internal/server/board"
 	"github.com/mcpvigil/mcpvigil/internal/server/mcpserver"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui"
@@ -45,6 +46,7 @@ type monitor struct {
 	people   *people.People
 	alerts   *alert.Sender
 	engine   *engine.Engine
+	board    *board.Board
 	handler  http.Handler
 }
 
@@ -160,7 +162,8 @@ func (m *monitor) wire() error {
 	if err != nil {
 		return err
 	}
-	pages, err := ui.New(ui.Deps{Ops: operations, People: m.people, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log})
+	m.board = board.New(board.Options{Store: m.db.Store, Logger: m.log})
+	pages, err := ui.New(ui.Deps{Ops: operations, People: m.people, Board: m.board, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log})
 	if err != nil {
 		return err
 	}
@@ -287,6 +290,7 @@ func (m *monitor) serve(ctx context.Context, hangups <-chan struct{}) (int, erro
 	ended := make(chan error, 2)
 	go func() { ended <- m.engine.Run(ctx) }()
 	go func() { ended <- ignoreClosed(web.Serve(m.listener)) }()
+	go m.board.Run(ctx) // ends before requests have to: what is sent live goes on until then
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
@@ -334,9 +338,11 @@ func (m *monitor) stop(web *http.Server, ended <-chan error, running int, follow
 			running = 1
 		}
 	}
-	select {
-	case <-followed:
-	case <-limit.Done():
+	for _, done := range []<-chan struct{}{followed, m.board.Done()} {
+		select {
+		case <-done:
+		case <-limit.Done():
+		}
 	}
 	if cause != nil {
 		m.fail(fmt.Errorf("watch: %w", cause))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/board"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
@@ -20,6 +21,8 @@ import (
 type Deps struct {
 	Ops    *ops.Ops
 	People *people.People
+	// Board is kept current by who made it. Required.
+	Board *board.Board
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string

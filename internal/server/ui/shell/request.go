@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,10 +85,33 @@ func (q *Request) write(status int, c templ.Component) error {
 	h := q.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", q.Language.Tag)
-	h.Add("Vary", "Accept-Language, Cookie, HX-Request")
+	h.Add("Vary", "Accept-Language, Cookie, HX-Request, Accept-Encoding")
+	out := body.Bytes()
+	if len(out) > packedFrom && strings.Contains(q.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		out = q.shell.pack(out)
+	}
 	q.w.WriteHeader(status)
-	_, _ = q.w.Write(body.Bytes())
+	_, _ = q.w.Write(out)
 	return nil
+}
+
+// packedFrom is from how many bytes on a page is packed.
+const packedFrom = 4 << 10
+
+// pack packs a page, fast rather than well.
+func (s *Shell) pack(page []byte) []byte {
+	var out bytes.Buffer
+	w, ok := s.packers.Get().(*gzip.Writer)
+	if ok {
+		w.Reset(&out)
+	} else {
+		w, _ = gzip.NewWriterLevel(&out, gzip.BestSpeed) // which is a level
+	}
+	_, _ = w.Write(page) // to memory
+	_ = w.Close()
+	s.packers.Put(w)
+	return out.Bytes()
 }
 
 // Go sends the browser on to a path of this server, after something was done. done is

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -53,6 +54,7 @@ type Shell struct {
 	assets    *assets.Files
 	secure    bool
 	requests  *web.Limiter // of who is not signed in, by address
+	packers   sync.Pool    // of *gzip.Writer
 }
 
 // New makes a shell.

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/seal"
+	"github.com/mcpvigil/mcpvigil/internal/server/board"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui"
 	"github.com/mcpvigil/mcpvigil/internal/server/web"
@@ -38,6 +39,7 @@ type World struct {
 	Store  *store.Store
 	People *people.People
 	Ops    *ops.Ops
+	Board  *board.Board
 	// URL is where it is served.
 	URL string
 	// Tokens are those of the sessions, by the name of the account.
@@ -76,7 +78,14 @@ func New(t testing.TB) *World {
 		}
 	})
 	w.Ops = ops.New(ops.Deps{Store: s, People: w.People, Engine: Engine{}})
-	pages, err := ui.New(ui.Deps{Ops: w.Ops, People: w.People, PublicURL: "http://localhost", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
+	w.Board = board.New(board.Options{Store: s})
+	watching, stop := context.WithCancel(ctx)
+	go w.Board.Run(watching)
+	t.Cleanup(func() {
+		stop()
+		<-w.Board.Done()
+	})
+	pages, err := ui.New(ui.Deps{Ops: w.Ops, People: w.People, Board: w.Board, PublicURL: "http://localhost", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
