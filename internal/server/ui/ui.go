@@ -12,7 +12,9 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/board"
+	"github.com/mcpvigil/mcpvigil/internal/server/openid"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
@@ -23,6 +25,10 @@ type Deps struct {
 	People *people.People
 	// Board is kept current by who made it. Required.
 	Board *board.Board
+	// OpenID is the provider that people can sign in with; nil: none. NoPasswordLogin:
+	// they sign in with it alone.
+	OpenID          *openid.Provider
+	NoPasswordLogin bool
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string
@@ -37,6 +43,7 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences},
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
+		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
 	)
 }
 

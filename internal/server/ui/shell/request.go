@@ -74,7 +74,10 @@ func (q *Request) Show(p Page) error {
 }
 
 // Part answers with a part of a page.
-func (q *Request) Part(c templ.Component) error { return q.write(http.StatusOK, c) }
+func (q *Request) Part(c templ.Component) error { return q.PartWith(http.StatusOK, c) }
+
+// PartWith answers with a part of a page and a status, which is put in place whatever it is.
+func (q *Request) PartWith(status int, c templ.Component) error { return q.write(status, c) }
 
 // write sends what was rendered to its end, so that no error follows half a page.
 func (q *Request) write(status int, c templ.Component) error {
@@ -220,6 +223,13 @@ func Status(e *ops.Error) int {
 	}
 }
 
+// RetryAfter tells programs when to try again, when a refusal says so.
+func (q *Request) RetryAfter(e *ops.Error) {
+	if e.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())+1))
+	}
+}
+
 // fail answers with what went wrong.
 func (q *Request) fail(err error) {
 	refused := Refusal(err)
@@ -232,9 +242,7 @@ func (q *Request) fail(err error) {
 	} else {
 		status = Status(refused)
 	}
-	if refused.RetryAfter > 0 {
-		q.w.Header().Set("Retry-After", strconv.Itoa(int(refused.RetryAfter.Seconds())+1))
-	}
+	q.RetryAfter(refused)
 	var shown error
 	if q.Header.Get("Accept") == "application/json" { // a script that asks for no page
 		var text []byte

@@ -170,3 +170,8 @@ func (q *Request) T(english string, args ...any) string { return lang.T(q.Contex
 func (q *Request) Log(ctx context.Context, what string, err error) {
 	q.shell.Logger.ErrorContext(ctx, what, "err", err)
 }
+
+// Warn notes what went wrong elsewhere, which who looks after the server may want to know.
+func (q *Request) Warn(ctx context.Context, what string, err error) {
+	q.shell.Logger.WarnContext(ctx, what, "err", err)
+}
