@@ -118,7 +118,7 @@ type MonitorPut struct {
 	ops.Proof
 }
 
-// madeOrReplaced answers 201 or 200.
+// madeOrReplaced answers 201, 202 or 200.
 type madeOrReplaced struct {
 	Status int
 	Body   ops.Monitor
@@ -153,8 +153,41 @@ func (a *API) accept(ctx context.Context, in *struct {
 	ByID
 	Body ops.Acceptance
 },
+) (*madeOrReplaced, error) {
+	m, proposed, err := a.ops.Accept(ctx, actorOf(ctx), in.ID, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := &madeOrReplaced{Status: http.StatusOK, Body: m}
+	if proposed {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+func (a *API) withdrawProposal(ctx context.Context, in *struct {
+	ByID
+	Proposal int64 `path:"proposal" minimum:"1"`
+},
 ) (*body[ops.Monitor], error) {
-	return answer(a.ops.Accept(ctx, actorOf(ctx), in.ID, in.Body))
+	return answer(a.ops.WithdrawProposal(ctx, actorOf(ctx), in.ID, in.Proposal))
+}
+
+func (a *API) reject(ctx context.Context, in *struct {
+	ByID
+	Body ops.Rejection
+},
+) (*body[ops.Review], error) {
+	return answer(a.ops.Reject(ctx, actorOf(ctx), in.ID, in.Body))
+}
+
+func (a *API) search(ctx context.Context, in *struct {
+	Text  string `query:"q" required:"true" minLength:"2" maxLength:"200" doc:"What is looked for, in any case."`
+	Past  bool   `query:"past" doc:"In surfaces that were shown before, too."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+},
+) (*body[ops.Found], error) {
+	return answer(a.ops.Search(ctx, actorOf(ctx), ops.Search{Text: in.Text, Past: in.Past, Limit: in.Limit}))
 }
 
 // Withdrawal is why an approval is withdrawn.

@@ -33,6 +33,8 @@ type Route struct {
 	Media string
 	// Makes: what is not there yet is made, and the status is 201 then.
 	Makes bool
+	// Proposes: where it takes two persons, the first one's is taken with the status 202.
+	Proposes bool
 	// Also are statuses of refusals beyond those that every route has.
 	Also []int
 
@@ -120,6 +122,11 @@ func (r *Route) serve(a *API, problem *huma.Schema) {
 		made := *op.Responses[strconv.Itoa(r.Status)]
 		made.Description = http.StatusText(http.StatusCreated)
 		op.Responses[strconv.Itoa(http.StatusCreated)] = &made
+	}
+	if r.Proposes {
+		proposed := *op.Responses[strconv.Itoa(r.Status)]
+		proposed.Description = http.StatusText(http.StatusAccepted)
+		op.Responses[strconv.Itoa(http.StatusAccepted)] = &proposed
 	}
 }
 
@@ -213,8 +220,18 @@ func approvalRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/monitors/{id}/approvals", OperationID: "acceptSurface", Permission: people.Approve, Status: http.StatusOK,
 			Summary:     "Accept its surface, or parts of it",
-			Description: "By a person who is signed in and may approve, with the password. No API key can. Bound to the digest that the review showed.",
-			Also:        []int{missing, conflict}, register: handle((*API).accept),
+			Description: "By a person who is signed in and may approve, with the password. No API key can. Bound to the digest that the review showed. Where it takes two persons, the first one's answer is 202 and the monitor has the proposal; the second one names its id.",
+			Also:        []int{missing, conflict}, Proposes: true, register: handle((*API).accept),
+		},
+		{
+			Method: http.MethodDelete, Path: "/monitors/{id}/proposals/{proposal}", OperationID: "withdrawProposal", Permission: people.Approve, Status: http.StatusOK,
+			Summary: "Take back what oneself proposed", Also: []int{missing}, register: handle((*API).withdrawProposal),
+		},
+		{
+			Method: http.MethodPost, Path: "/monitors/{id}/rejections", OperationID: "rejectSurface", Permission: people.Approve, Status: http.StatusOK,
+			Summary:     "Note that its surface, or parts of it, is not approved",
+			Description: "Changes nothing of what fails. The review shows it until the server shows something else; it is on the timeline too.",
+			Also:        []int{missing, conflict}, register: handle((*API).reject),
 		},
 		{
 			Method: http.MethodDelete, Path: "/monitors/{id}/approvals", OperationID: "withdrawApprovals", Permission: people.Approve, Status: http.StatusOK,
@@ -236,6 +253,8 @@ func historyRoutes() []Route {
 		described(read("/monitors/{id}/surface", "getSurfaceAt", "What it told agents, now or at a time", handle((*API).surfaceAt), missing),
 			"As the command surface saves it. All of it is the server's text."),
 		read("/surfaces/{digest}", "getSurface", "A surface by its digest", handle((*API).surface), missing),
+		described(read("/search", "search", "Where servers say something", handle((*API).search)),
+			"In names, descriptions, instructions, schemas, resources and prompts of what monitors show now, in any case. It looks for two seconds at most; partial says that it was not everywhere. Everything found is the server's text."),
 		{
 			Method: http.MethodGet, Path: "/export", OperationID: "export", Permission: people.Administer, Status: http.StatusOK, Media: "application/yaml",
 			Summary:     "A configuration file of what was made through the API",

@@ -39,6 +39,8 @@ func refused(err error) error {
 		return invalid(selection.Problem)
 	case errors.Is(err, watch.ErrStale):
 		return refuse(Moved, "read the review again, and decide on what it shows now", "%s", watch.ErrStale.Error())
+	case errors.Is(err, watch.ErrSamePerson):
+		return refuse(Forbidden, "ask another person who may approve", "%s", watch.ErrSamePerson.Error())
 	case errors.Is(err, watch.ErrProof):
 		return refuse(ProofRequired, "give the password again", "%s", watch.ErrProof.Error())
 	default:

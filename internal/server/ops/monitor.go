@@ -95,6 +95,8 @@ type Monitor struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Status    Status    `json:"status"`
+	// Proposals are given where a single monitor is.
+	Proposals []Proposal `json:"proposals,omitempty" doc:"What a first person accepted of its surface, where it takes two. Only where one monitor is asked for."`
 }
 
 // Status is how a monitor stands now.

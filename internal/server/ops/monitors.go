@@ -461,7 +461,12 @@ func (o *Ops) oneMonitor(ctx context.Context, actor people.Actor, find func(*sto
 			return err
 		}
 		st, err := stateOf(ctx, t, m.ID, false)
+		if err != nil {
+			return err
+		}
 		out = shown(m, st, o.now())
+		standing, err := o.proposals(ctx, t, m, st)
+		out.Proposals = proposalsOf(standing)
 		return err
 	})
 	return out, err

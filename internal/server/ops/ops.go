@@ -27,11 +27,13 @@ type Engine interface {
 	Binding(ctx context.Context, m *watch.Monitor) (baseline.Binding, error)
 }
 
-// Deps are what operations work on. All are required but Now.
+// Deps are what operations work on. All are required but TwoPersons and Now.
 type Deps struct {
 	Store  *store.Store
 	People *people.People
 	Engine Engine
+	// TwoPersons: a surface is approved when two persons have accepted the same of it.
+	TwoPersons bool
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 }
@@ -42,6 +44,8 @@ type Ops struct {
 	people *people.People
 	engine Engine
 	now    func() time.Time
+	// twoPersons is described at Deps.
+	twoPersons bool
 	// copying is held while a backup is made and sent.
 	copying sync.Mutex
 }
@@ -51,7 +55,7 @@ func New(d Deps) *Ops {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Ops{store: d.Store, people: d.People, engine: d.Engine, now: func() time.Time {
+	return &Ops{store: d.Store, people: d.People, engine: d.Engine, twoPersons: d.TwoPersons, now: func() time.Time {
 		return d.Now().UTC().Truncate(time.Millisecond)
 	}}
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
@@ -28,6 +29,15 @@ type Review struct {
 	Findings []ReviewFinding  `json:"findings" nullable:"false"`
 	Unlisted []string         `json:"unlisted,omitempty"`
 	Items    map[string]int64 `json:"items" doc:"How many items the surface has, by kind."`
+	// TwoPersons: what one person accepts is a proposal.
+	TwoPersons bool       `json:"two_persons" doc:"What one person accepts is a proposal, which a second one has to accept too."`
+	Proposals  []Proposal `json:"proposals,omitempty" doc:"What a first person accepted of this surface."`
+	Rejections []Rejected `json:"rejections,omitempty" doc:"Who looked at this surface and does not approve it, or some of it."`
+
+	// Before is what is compared with, nil when nothing is approved; After what is
+	// reviewed.
+	Before *surface.Surface `json:"-"`
+	After  *surface.Surface `json:"-"`
 }
 
 // ReviewChange is a change with the key that accepts it.
@@ -61,10 +71,12 @@ type Acceptance struct {
 	All      bool     `json:"all,omitempty" doc:"The whole surface, with its findings. Otherwise what changes and findings name, an item at a time: the rest goes on failing."`
 	Changes  []string `json:"changes,omitempty" maxItems:"10000" doc:"Keys of changes."`
 	Findings []string `json:"findings,omitempty" maxItems:"10000" doc:"Ids of findings."`
-	Reason   string   `json:"reason" minLength:"1" maxLength:"2000"`
+	Reason   string   `json:"reason,omitempty" maxLength:"2000" doc:"Why it is right; needed."`
 	// ExpiresAt is when the approval ends.
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When the approval ends; without it, never."`
 	Keep      bool       `json:"keep,omitempty" doc:"What was approved before stays approved beside it, as for two versions that are deployed in turn."`
+	// Proposal accepts what the proposal selects, for its reason, and nothing else.
+	Proposal int64 `json:"proposal,omitempty" minimum:"0" doc:"Id of what a first person accepted: the same is accepted, for the same reason. Only digest and the proof count beside it."`
 	Proof
 }
 
@@ -141,18 +153,31 @@ func (o *Ops) Review(ctx context.Context, actor people.Actor, id int64) (Review,
 	err := o.view(ctx, "monitor", func(t *store.Tx) error {
 		x, err := o.examine(ctx, t, id)
 		if err == nil {
-			out = x.review()
+			out, err = o.reviewOf(ctx, t, x)
 		}
 		return err
 	})
 	return out, err
 }
 
+// reviewOf is the review of what was examined, with what people did about it.
+func (o *Ops) reviewOf(ctx context.Context, t *store.Tx, x *examined) (Review, error) {
+	r := x.review()
+	r.TwoPersons = o.twoPersons
+	standing, err := o.proposals(ctx, t, x.monitor, x.state)
+	if err != nil {
+		return Review{}, err
+	}
+	rejections, err := t.Rejections(ctx, x.monitor.ID, r.Digest)
+	r.Proposals, r.Rejections = proposalsOf(standing), rejectionsOf(rejections)
+	return r, err
+}
+
 func (x *examined) review() Review {
 	r := Review{
 		Monitor: x.monitor.ID, Digest: x.state.Digest.String(), SeenAt: x.state.DigestAt, Awaiting: x.state.Awaiting,
 		Approved: approvalsOf(x.approvals), Status: baseline.Unknown,
-		Changes: []ReviewChange{}, Findings: []ReviewFinding{}, Items: map[string]int64{},
+		Changes: []ReviewChange{}, Findings: []ReviewFinding{}, Items: map[string]int64{}, After: x.surface,
 	}
 	for _, item := range x.surface.Items() {
 		r.Items[string(item.Kind)]++
@@ -163,7 +188,7 @@ func (x *examined) review() Review {
 	if x.result == nil {
 		return r
 	}
-	r.Status, r.Compared = x.result.Status, x.result.Approved.String()
+	r.Status, r.Compared, r.Before = x.result.Status, x.result.Approved.String(), x.current.Surface
 	for _, c := range x.result.Changes {
 		r.Changes = append(r.Changes, ReviewChange{Key: watch.ChangeKey(c), Change: c})
 	}
@@ -204,58 +229,118 @@ func (o *Ops) Approvals(ctx context.Context, actor people.Actor, id int64) ([]Ap
 // Accept approves what a person chose of the surface that was shown. The person has to
 // be signed in, may approve, and gives the password again; the acceptance is of one
 // digest, and void when the server shows another one by now.
-func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Acceptance) (Monitor, error) {
+//
+// Where it takes two persons, what the first one accepts is only proposed, and reported
+// as such: nothing is approved until a second one names the proposal.
+func (o *Ops) Accept(ctx context.Context, actor people.Actor, id int64, a Acceptance) (m Monitor, proposed bool, err error) {
 	if err := may(actor, people.Approve); err != nil {
-		return Monitor{}, err
+		return Monitor{}, false, err
 	}
 	var digest surface.Digest
 	if err := digest.UnmarshalText([]byte(a.Digest)); err != nil {
-		return Monitor{}, invalid(watch.Problem{Field: "digest", Text: "is no digest", Hint: "take it from the review"})
+		return Monitor{}, false, invalid(watch.Problem{Field: "digest", Text: "is no digest", Hint: "take it from the review"})
 	}
 	var x *examined
-	err := o.view(ctx, "monitor", func(t *store.Tx) (err error) {
+	var first *watch.Proposal
+	err = o.view(ctx, "monitor", func(t *store.Tx) (err error) {
 		if x, err = o.examine(ctx, t, id); err == nil && x.state.Digest != digest {
 			err = moved()
 		}
+		if err == nil && a.Proposal != 0 {
+			first, err = o.proposed(ctx, t, x, a.Proposal)
+		}
 		return err
 	})
 	if err != nil {
-		return Monitor{}, err
+		return Monitor{}, false, err
 	}
+	selection := a.selection()
+	if first != nil {
+		selection = first.Selection
+		if err := o.mayStill(ctx, first.Account); err != nil {
+			return Monitor{}, false, err
+		}
+	}
+	approval, account, err := o.approval(ctx, actor, x, first, selection, a.Proof)
+	if err != nil {
+		return Monitor{}, false, err
+	}
+	if o.twoPersons && first == nil {
+		m, err = o.propose(ctx, x, approval, selection, account)
+		return m, true, err
+	}
+	m, err = o.accepted(ctx, x, approval, selection.Keep, a.Proposal)
+	return m, false, err
+}
+
+// approval is what a person proves to accept of what was examined. What takes long is
+// done before the transaction, which finds out whether it still holds.
+func (o *Ops) approval(ctx context.Context, actor people.Actor, x *examined, first *watch.Proposal, sel watch.Selection, p Proof) (watch.Approval, string, error) {
 	binding, err := o.engine.Binding(ctx, x.monitor)
 	if err != nil {
-		return Monitor{}, refuse(Conflict, "run a check and see", "the target of the monitor is not usable: %s", err.Error())
+		return watch.Approval{}, "", refuse(Conflict, "run a check and see", "the target of the monitor is not usable: %s", err.Error())
 	}
-	proof, err := o.prove(ctx, actor, a.Proof, "to accept a surface", a.selection().Statement(id, digest))
+	proof, err := o.prove(ctx, actor, p, "to accept a surface", sel.Statement(x.monitor.ID, x.state.Digest))
 	if err != nil {
-		return Monitor{}, err
+		return watch.Approval{}, "", err
 	}
-	// What takes long is done before the transaction, which finds out whether it still holds.
-	approval, err := watch.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, a.selection(), o.now())
+	var approval watch.Approval
+	if first != nil {
+		approval, err = first.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, o.now())
+	} else {
+		approval, err = watch.Accept(proof, x.monitor, x.current, binding, x.surface, x.result, x.findings, sel, o.now())
+	}
 	if err != nil {
-		return Monitor{}, refused(err)
+		return watch.Approval{}, "", refused(err)
 	}
-	seen := watch.Observation{Surface: x.surface, Baseline: approval.Baseline(), Binding: binding}
-	seen.Verified = baseline.Verify(x.surface, approval.Baseline(), x.monitor.Definition.Policy(), lint.Options{})
+	return approval, proof.Account(), nil
+}
+
+// accepted stores an approval, if what was examined is still what there is, and drops
+// the proposals that it makes void, of which one has to be there still unless it is 0.
+func (o *Ops) accepted(ctx context.Context, x *examined, approval watch.Approval, keep bool, proposal int64) (Monitor, error) {
+	b := approval.Baseline()
+	seen := watch.Observation{Surface: x.surface, Baseline: b, Binding: b.Binding}
+	seen.Verified = baseline.Verify(x.surface, b, x.monitor.Definition.Policy(), lint.Options{})
 	var out Monitor
-	err = o.change(ctx, "monitor", func(t *store.Tx) error {
-		st, err := stateOf(ctx, t, id, true)
+	err := o.change(ctx, "monitor", func(t *store.Tx) error {
+		_, st, err := o.unmoved(ctx, t, x)
 		if err != nil {
 			return err
 		}
-		m, err := t.Monitor(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case m.Revision != x.monitor.Revision || m.Approvals != x.monitor.Approvals:
-			return store.ErrConflict
-		case st == nil || st.Digest != digest:
-			return moved()
+		if proposal != 0 {
+			switch err := t.DropProposal(ctx, x.monitor.ID, proposal); {
+			case errors.Is(err, store.ErrNotFound):
+				return moved()
+			case err != nil:
+				return err
+			}
 		}
-		out, err = o.approve(ctx, t, st, approval, seen, a.Keep)
+		if err := t.DropProposals(ctx, x.monitor.ID); err != nil {
+			return err
+		}
+		out, err = o.approve(ctx, t, st, approval, seen, keep)
 		return err
 	})
 	return out, err
+}
+
+// unmoved is the monitor with its state, if both are what was examined.
+func (o *Ops) unmoved(ctx context.Context, t *store.Tx, x *examined) (*watch.Monitor, *watch.State, error) {
+	st, err := stateOf(ctx, t, x.monitor.ID, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := t.Monitor(ctx, x.monitor.ID)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case m.Revision != x.monitor.Revision || m.Approvals != x.monitor.Approvals:
+		return nil, nil, store.ErrConflict
+	case st == nil || st.Digest != x.state.Digest:
+		return nil, nil, moved()
+	}
+	return m, st, nil
 }
 
 func moved() *Error {
