@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/alert"
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -15,6 +16,9 @@ type incidentsRequest struct {
 	Monitor int64      `query:"monitor" minimum:"1"`
 	Axis    watch.Axis `query:"axis" enum:"availability,surface,posture,system"`
 	Open    string     `query:"open" enum:"true,false"`
+	Stage   string     `query:"stage" enum:"open,acknowledged,snoozed,resolved" doc:"How far people are with it; open: nobody looks after it."`
+	Assign  string     `query:"assignee" maxLength:"100" doc:"Name of an account."`
+	Text    string     `query:"text" maxLength:"200" doc:"Part of name, URL, tag or group of its monitor."`
 }
 
 func (a *API) incidents(ctx context.Context, in *incidentsRequest) (*body[ops.Page[watch.Incident]], error) {
@@ -23,7 +27,8 @@ func (a *API) incidents(ctx context.Context, in *incidentsRequest) (*body[ops.Pa
 		return nil, err
 	}
 	return answer(a.ops.Incidents(ctx, actorOf(ctx), store.IncidentFilter{
-		Monitor: in.Monitor, Axis: in.Axis, Open: truth(in.Open), After: after, Limit: in.Limit,
+		Monitor: in.Monitor, Axis: in.Axis, Open: truth(in.Open), Stage: watch.Stage(in.Stage), Assignee: in.Assign, Text: in.Text,
+		After: after, Limit: in.Limit,
 	}))
 }
 
@@ -46,6 +51,46 @@ func (a *API) acknowledge(ctx context.Context, in *struct {
 		comment = in.Body.Comment
 	}
 	return answer(a.ops.Acknowledge(ctx, actorOf(ctx), in.ID, comment))
+}
+
+// Assignment says whose an incident is.
+type Assignment struct {
+	Assignee string `json:"assignee" maxLength:"100" doc:"Name of an account; empty: nobody's."`
+}
+
+func (a *API) assign(ctx context.Context, in *struct {
+	ByID
+	Body Assignment
+},
+) (*body[watch.Incident], error) {
+	return answer(a.ops.Assign(ctx, actorOf(ctx), in.ID, in.Body.Assignee))
+}
+
+func (a *API) comment(ctx context.Context, in *struct {
+	ByID
+	Body struct {
+		Comment string `json:"comment" minLength:"1" maxLength:"2000"`
+	}
+},
+) (*body[watch.Incident], error) {
+	return answer(a.ops.Comment(ctx, actorOf(ctx), in.ID, in.Body.Comment))
+}
+
+// Snooze says until when nobody wants to hear of an incident.
+type Snooze struct {
+	Until *time.Time `json:"until,omitempty" doc:"At most 7 days from now. Without it, a snooze ends."`
+}
+
+func (a *API) snooze(ctx context.Context, in *struct {
+	ByID
+	Body Snooze
+},
+) (*body[watch.Incident], error) {
+	var until time.Time
+	if in.Body.Until != nil {
+		until = *in.Body.Until
+	}
+	return answer(a.ops.Snooze(ctx, actorOf(ctx), in.ID, until))
 }
 
 type notificationsRequest struct {

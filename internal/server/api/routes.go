@@ -132,7 +132,7 @@ func (r *Route) serve(a *API, problem *huma.Schema) {
 
 // Routes is everything that the API does.
 func Routes() []Route {
-	return slices.Concat(accessRoutes(), monitorRoutes(), approvalRoutes(), historyRoutes(), incidentRoutes(), pagingRoutes(), peopleRoutes())
+	return slices.Concat(accessRoutes(), monitorRoutes(), approvalRoutes(), historyRoutes(), incidentRoutes(), pageRoutes(), pagingRoutes(), peopleRoutes())
 }
 
 func read(path, id, summary string, register func(*API, huma.Operation), also ...int) Route {
@@ -269,6 +269,10 @@ func incidentRoutes() []Route {
 		read("/incidents", "listIncidents", "Incidents, the latest first", handle((*API).incidents)),
 		read("/incidents/{id}", "getIncident", "One incident", handle((*API).incident), missing),
 		write(http.MethodPost, "/incidents/{id}/acknowledge", "acknowledgeIncident", "Look after an incident", http.StatusOK, handle((*API).acknowledge), missing, conflict),
+		write(http.MethodPost, "/incidents/{id}/assign", "assignIncident", "Give an incident to an account", http.StatusOK, handle((*API).assign), missing, conflict),
+		write(http.MethodPost, "/incidents/{id}/comments", "commentIncident", "Say something of an incident", http.StatusOK, handle((*API).comment), missing, conflict),
+		described(write(http.MethodPost, "/incidents/{id}/snooze", "snoozeIncident", "Have nobody told of an incident for a time", http.StatusOK, handle((*API).snooze), missing, conflict),
+			"It ends by itself when the incident gets worse. Of a surface or a finding the first step of its policy is told all the same."),
 		read("/notifications", "listNotifications", "What was told to whom, the latest first", handle((*API).notifications)),
 	}
 }
@@ -296,6 +300,16 @@ func pagingRoutes() []Route {
 		read("/windows/{id}", "getWindow", "One planned time", handle((*API).window), missing),
 		write(http.MethodPut, "/windows/{id}", "putWindow", "Replace a planned time", http.StatusOK, handle((*API).putWindow), missing, conflict),
 		write(http.MethodDelete, "/windows/{id}", "deleteWindow", "Delete a planned time", http.StatusNoContent, handle((*API).deleteWindow), missing, conflict),
+	}
+}
+
+func pageRoutes() []Route {
+	return []Route{
+		read("/status-pages", "listStatusPages", "Status pages", handle((*API).statusPages)),
+		read("/status-pages/{slug}", "getStatusPage", "One status page", handle((*API).statusPage), missing),
+		described(making(write(http.MethodPut, "/status-pages/{slug}", "putStatusPage", "Make or replace a status page", http.StatusOK, handle((*API).putStatusPage), conflict)),
+			"It is shown at /status/SLUG to everybody, or to who knows its password. Nothing on it is a server's text."),
+		write(http.MethodDelete, "/status-pages/{slug}", "deleteStatusPage", "Delete a status page", http.StatusNoContent, handle((*API).deleteStatusPage), missing, conflict),
 	}
 }
 

@@ -30,8 +30,9 @@ func permitted() map[string][]string {
 		"setup signIn": anybody,
 		"getMe getOpenAPI listMonitors getMonitor getMonitorByExternalID reviewMonitor listApprovals listEvents listResults listRollups " +
 			"getUptime listReports listSurfaces getSurfaceAt getSurface search listIncidents getIncident listNotifications listChannelTypes " +
-			"listChannels getChannel listDeliveries listEscalations getEscalation listWindows getWindow": readers,
+			"listStatusPages getStatusPage listChannels getChannel listDeliveries listEscalations getEscalation listWindows getWindow": readers,
 		"createMonitor editMonitor deleteMonitor pauseMonitor resumeMonitor runMonitor putMonitor acknowledgeIncident " +
+			"assignIncident commentIncident snoozeIncident putStatusPage deleteStatusPage " +
 			"createWindow putWindow deleteWindow": writers,
 		"export createChannel putChannel deleteChannel testChannel putEscalation deleteEscalation listAccounts listKeys revokeKey listAudit": admins,
 		"signOut listSessions revokeSession editAccount": persons,
@@ -94,7 +95,7 @@ func (w *world) tryRoute(t *testing.T, r *api.Route, who string, may []string) {
 	if r.OperationID == "signOut" && contains(may, who) {
 		credential = w.signIn(strings.TrimPrefix(who, "session "))
 	}
-	address := strings.NewReplacer("{id}", "987654", "{name}", "nobody", "{external_id}", "nothing", "{proposal}", "987654", "{digest}", "sha256:00").Replace(r.Path)
+	address := strings.NewReplacer("{id}", "987654", "{name}", "nobody", "{slug}", "nobody", "{proposal}", "987654", "{external_id}", "nothing", "{digest}", "sha256:00").Replace(r.Path)
 	a := w.send(r.Method, address, credential, strings.NewReader(`{"unknown_member":1}`))
 	var p api.Problem
 	if a.status >= 400 {
