@@ -35,8 +35,8 @@ type Retention struct {
 	Audit       time.Duration // two years
 }
 
-// filled is r with the defaults.
-func (r Retention) filled() Retention {
+// Filled is r with the defaults.
+func (r Retention) Filled() Retention {
 	for _, field := range []struct {
 		value    *time.Duration
 		standard time.Duration
@@ -80,7 +80,7 @@ type Retained struct {
 // others write. It makes the rollups that are due first: nothing is dropped that is not
 // summed up. On PostgreSQL it makes the partitions of the days ahead.
 func (s *Store) Retain(ctx context.Context, now time.Time, r Retention) (Retained, error) {
-	r = r.filled()
+	r = r.Filled()
 	var done Retained
 	// What cannot be done now, as somebody holds a lock, keeps nothing else from being done.
 	errs := []error{s.makePartitions(ctx, now), s.RollupDue(ctx, now)}

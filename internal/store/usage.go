@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type Location struct {
 	Busy  int64         `json:"busy"`
 	Lag   time.Duration `json:"-"`
 	Since time.Time     `json:"waiting_since,omitzero"`
+	// LastReport is the latest of those that are kept.
+	LastReport time.Time `json:"last_report,omitzero"`
 }
 
 // Locations are all that monitors are checked from, by name.
@@ -45,6 +48,20 @@ func (t *Tx) Locations(ctx context.Context, now time.Time) ([]Location, error) {
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read locations: %w", err)
+	}
+	err = t.each(ctx, "select location, max(at) from reports group by location", nil, func(rows *sql.Rows) error {
+		var name string
+		var at int64
+		if err := rows.Scan(&name, &at); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(out, func(l Location) bool { return l.Name == name }); i >= 0 {
+			out[i].LastReport = fromMs(at)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the last reports of locations: %w", err)
 	}
 	return out, nil
 }

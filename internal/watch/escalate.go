@@ -309,3 +309,6 @@ func hintOf(channels []string) string {
 	}
 	return "there are " + strings.Join(quoted, ", ")
 }
+
+// Pages are the states that page.
+func (e *Escalation) Pages() []string { return slices.Clone(e.on()) }

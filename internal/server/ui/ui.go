@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
 
@@ -32,8 +33,10 @@ type Deps struct {
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string
-	Logger    *slog.Logger
-	Now       func() time.Time // nil: time.Now
+	// About is what the process was started with.
+	About  settings.About
+	Logger *slog.Logger
+	Now    func() time.Time // nil: time.Now
 }
 
 // Routes are all pages and what they do.
@@ -44,6 +47,7 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
+		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }
 
