@@ -13,8 +13,9 @@ import (
 // EventFilter says which events: those that fit all that is set.
 type EventFilter struct {
 	Monitor  int64
+	Axis     watch.Axis // empty: all
 	Names    []string
-	Incident int64 // that they tell of; best with From
+	Incident int64     // that they tell of; best with From
 	From, To time.Time // To is not included
 	// After is the cursor: what next of the page before was.
 	After int64
@@ -77,6 +78,9 @@ func (t *Tx) Events(ctx context.Context, f EventFilter) (events []watch.Event, n
 	}
 	if f.Monitor != 0 {
 		c.and("monitor = ?", f.Monitor)
+	}
+	if f.Axis != "" {
+		c.and("axis = ?", string(f.Axis))
 	}
 	if len(f.Names) > 0 {
 		c.args = append(c.args, list(t, f.Names))

@@ -22,8 +22,10 @@ var ErrCursor = errors.New("the cursor is none that a page before gave")
 type ResultFilter struct {
 	Monitor  int64
 	From, To time.Time
-	After    string
-	Limit    int
+	// Failing leaves out what was healthy, and slots in which nothing ran.
+	Failing bool
+	After   string
+	Limit   int
 }
 
 const resultColumns = `slot, location, kind, started, status, reason, step, message,
@@ -39,6 +41,9 @@ func (t *Tx) Results(ctx context.Context, f ResultFilter) (results []watch.Resul
 	}
 	if !f.To.IsZero() {
 		c.and("slot < ?", ms(f.To))
+	}
+	if f.Failing {
+		c.and("status not in ('healthy', '')")
 	}
 	if f.After != "" {
 		slot, kind, location, err := readCursor(f.After)
