@@ -298,7 +298,7 @@ func TestEveryFlagHasVariables(t *testing.T) {
 			value := map[string]string{
 				typeHeaders: "A:b", typeAssignments: "A=b", typeVariable: "NAME", typeSecretFile: "path", "ms": "1", "n": "1", "bool": "true", typeSize: "1MiB", "format": "json", "name": "tools",
 				typePolicy: "seed", typeEffect: "tool-text=event", typeMask: "instructions=date", typeIdentity: "a=client-name=b",
-				typeFinding: "0123456789abcdef", typeAlso: "json=a,b", typeNetwork: "10.1.0.0/16", typePeriod: "30d",
+				typeFinding: "0123456789abcdef", typeAlso: "json=a,b", typeNetwork: "10.1.0.0/16", typePeriod: "30d", typeGroupRole: "ops=admin", typeRole: "viewer",
 			}[f.Value.Type()]
 			if f.Name == "exit-map" {
 				value = "nagios"

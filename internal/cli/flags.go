@@ -29,12 +29,13 @@ const (
 	groupDrift      flagGroup = "Approval"
 	groupServe      flagGroup = "Monitor"
 	groupKeep       flagGroup = "History"
+	groupSignIn     flagGroup = "Signing in"
 	groupOutput     flagGroup = "Output"
 	groupOther      flagGroup = "Other"
 )
 
 func flagGroups() []flagGroup {
-	return []flagGroup{groupTransport, groupConnection, groupCheck, groupDrift, groupServe, groupKeep, groupOutput, groupOther}
+	return []flagGroup{groupTransport, groupConnection, groupCheck, groupDrift, groupServe, groupSignIn, groupKeep, groupOutput, groupOther}
 }
 
 const groupKey = "group"
@@ -109,7 +110,7 @@ func (g *given) set(f *pflag.Flag, variable, value string) error {
 	switch f.Value.Type() {
 	case typeList, typeEffect, typeFinding, typeNetwork:
 		values = splitList(value, func(string) bool { return true })
-	case typeMask, typeIdentity, typeAlso: // which may hold commas
+	case typeMask, typeIdentity, typeAlso, typeGroupRole: // which may hold commas
 		values = strings.Split(strings.TrimSpace(value), "\n")
 	case typeHeaders:
 		values = splitList(value, func(s string) bool { return headLen(s, ":") > 0 })
@@ -208,6 +209,8 @@ const (
 	typeAlso        = "FORMAT=FILE"
 	typeNetwork     = "network"
 	typePeriod      = "time"
+	typeGroupRole   = "GROUP=ROLE"
+	typeRole        = "role"
 )
 
 // list is a flag that may be repeated. It refuses what check refuses.

@@ -36,7 +36,7 @@ func monitorCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		// apikey VARIABLE URL FILE makes the first account with the token that FILE
 		// shows, and an API key.
 		"apikey": func(ts *testscript.TestScript, _ bool, args []string) {
-			token := regexp.MustCompile(`"token": "([^"]+)"`).FindStringSubmatch(ts.ReadFile(args[2]))
+			token := regexp.MustCompile(`/setup\?token=([A-Za-z0-9_-]+)`).FindStringSubmatch(ts.ReadFile(args[2]))
 			if token == nil {
 				ts.Fatalf("no token is shown")
 			}
@@ -97,24 +97,30 @@ func TestChannelTypes(t *testing.T) {
 
 func TestServeFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--listen nonsense":                    "--listen is not an address",
-		"--listen 127.0.0.1:99999":             "--listen is not an address",
-		"--location eu":                        "--location is for a PostgreSQL database",
-		"--location _x":                        "not the name of a location",
-		"--public-url ftp://x":                 "--public-url is not an address",
-		"--public-url https://x/path":          "--public-url is not an address",
-		"--allow-address 10.0.0":               "not an address or a network",
-		"--keep-results 5":                     "not a time of an hour or more",
-		"--keep-results 2s":                    "not a time of an hour or more",
-		"--keep-events 1x":                     "not a time of an hour or more",
-		"--log-format xml":                     "not one of text, json",
-		"--workers 0":                          "not a whole number from 1",
-		"--demo --config x.yaml":               "exclude each other",
-		"--data=":                              "--data is empty",
-		"--database=":                          "--database is empty",
-		"--database mysql://u:hunter2@x/y":     "the database URL cannot be read",
-		"--database postgres://u:hunter2@:x/y": "the database URL cannot be",
-		"extra":                                "extra",
+		"--listen nonsense":                          "--listen is not an address",
+		"--listen 127.0.0.1:99999":                   "--listen is not an address",
+		"--location eu":                              "--location is for a PostgreSQL database",
+		"--location _x":                              "not the name of a location",
+		"--public-url ftp://x":                       "--public-url is not an address",
+		"--public-url https://x/path":                "--public-url is not an address",
+		"--allow-address 10.0.0":                     "not an address or a network",
+		"--keep-results 5":                           "not a time of an hour or more",
+		"--keep-results 2s":                          "not a time of an hour or more",
+		"--keep-events 1x":                           "not a time of an hour or more",
+		"--log-format xml":                           "not one of text, json",
+		"--workers 0":                                "not a whole number from 1",
+		"--demo --config x.yaml":                     "exclude each other",
+		"--data=":                                    "--data is empty",
+		"--oidc-client-id a":                         "--oidc-issuer is missing",
+		"--no-password-login":                        "--oidc-issuer is missing",
+		"--oidc-issuer https://x":                    "--oidc-client-id is missing",
+		"--oidc-issuer https://x --oidc-client-id a": "nobody of the OpenID provider has a role",
+		"--oidc-role ops=root":                       "not GROUP=ROLE",
+		"--oidc-role =admin":                         "not GROUP=ROLE",
+		"--database=":                                "--database is empty",
+		"--database mysql://u:hunter2@x/y":           "the database URL cannot be read",
+		"--database postgres://u:hunter2@:x/y":       "the database URL cannot be",
+		"extra":                                      "extra",
 	} {
 		t.Chdir(t.TempDir())
 		code, stdout, stderr := runMain(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)...)

@@ -41,6 +41,8 @@ type serveOptions struct {
 	workers      int
 	logFormat    string
 	retention    store.Retention
+
+	openid openidOptions
 }
 
 func (a *app) newServeCommand() *cobra.Command {
@@ -51,7 +53,8 @@ func (a *app) newServeCommand() *cobra.Command {
 		Long: `Watch MCP servers on a schedule: those of a configuration file, which is read again
 when it changes and on SIGHUP, and those made through the API. Without a flag it
 keeps its data in ./mcpvigil-data, reads ./mcpvigil.yaml if there is one, and listens
-on 127.0.0.1:8087. The first start prints a token that makes the first account.
+on 127.0.0.1:8087. It prints the address of its web page; at the first start, that of
+the page that makes the first account.
 
 SIGTERM or an interrupt ends it within 15 seconds.
 
@@ -84,6 +87,7 @@ func (o *serveOptions) add(fs *pflag.FlagSet) {
 		fs.Var(count{&o.workers, 10_000}, "workers", "checks at a time, for each location (default 256)")
 		fs.Var(checked{&o.logFormat, "format", oneOf("text", "json")}, "log-format", "text or json (default: text on a terminal, json otherwise)")
 	})
+	o.openid.add(fs)
 	grouped(fs, groupKeep, func() {
 		for _, k := range []struct {
 			name, what, standard string
@@ -125,6 +129,9 @@ func (o *serveOptions) check(g *given) error {
 			return usageErrorf("--public-url is not an address such as https://watch.example.com", o.publicURL)
 		}
 		o.publicURL = u.Scheme + "://" + u.Host
+	}
+	if err := o.openid.check(); err != nil {
+		return err
 	}
 	if o.demo && o.configFile != "" {
 		return usageErrorf("--demo and --config exclude each other", "")

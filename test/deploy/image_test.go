@@ -217,7 +217,7 @@ func served(t *testing.T, root string, d dockerfile) {
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 0 {
 			t.Errorf("it ended with %v\n%s", err, out.String())
 		}
-		if !strings.Contains(out.String(), "1 server of mcpvigil.yaml") || !strings.Contains(out.String(), "/api/v1/setup") {
+		if !strings.Contains(out.String(), "1 server of mcpvigil.yaml") || !strings.Contains(out.String(), "/setup?token=") {
 			t.Errorf("it does not say what it watches and how to begin:\n%s", out.String())
 		}
 	}()
