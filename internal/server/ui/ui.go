@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
@@ -47,6 +48,7 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
+		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
 		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }
