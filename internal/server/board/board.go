@@ -8,6 +8,7 @@ package board
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -38,6 +39,8 @@ type Board struct {
 	log   *slog.Logger
 	now   func() time.Time
 	done  chan struct{}
+	// name is that of this board among those of all processes.
+	name string
 
 	shown atomic.Pointer[snapshot]
 
@@ -59,7 +62,7 @@ func New(o Options) *Board {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Board{store: o.Store, log: o.Logger, now: o.Now, done: make(chan struct{})}
+	b := &Board{store: o.Store, log: o.Logger, now: o.Now, done: make(chan struct{}), name: rand.Text()}
 	b.listeners.all = map[*Subscription]bool{}
 	b.shown.Store(&snapshot{byID: map[int64]*entry{}})
 	return b
@@ -127,6 +130,9 @@ func (b *Board) Refresh(ctx context.Context) error {
 			return err
 		}
 		next = before.with(fresh, gone)
+		for _, e := range fresh {
+			e.round = next.round
+		}
 		b.shown.Store(next)
 	}
 	if all {

@@ -273,6 +273,34 @@ func TestSubscribe(t *testing.T) {
 	})
 }
 
+func TestSince(t *testing.T) {
+	both(t, func(w *world) {
+		ms := w.insert(3, nil)
+		w.save(&ms[0], "healthy", nil)
+		w.refresh()
+		mark, ids := w.board.List(board.Filter{}, 0, 10).Mark, []int64{ms[0].ID, ms[1].ID, ms[2].ID}
+		if got, next, ok := w.board.Since(mark, ids); len(got) != 0 || !ok || next != mark {
+			t.Errorf("%v since just now, %v", got, ok)
+		}
+		w.save(&ms[1], "healthy", nil)
+		w.in(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteMonitor(ctx, ms[2].ID) })
+		w.refresh()
+		got, next, ok := w.board.Since(mark, ids)
+		if !slices.Equal(got, []int64{ms[1].ID, ms[2].ID}) || !ok {
+			t.Errorf("%v since then, %v", got, ok)
+		}
+		w.now = w.now.Add(time.Hour)
+		if got, _, _ := w.board.Since(next, ids[:2]); !slices.Equal(got, ids[:2]) {
+			t.Errorf("%v became stale", got)
+		}
+		for _, other := range []string{"", "x", "other.1.1"} {
+			if _, _, ok := w.board.Since(other, ids); ok {
+				t.Errorf("%q is a mark", other)
+			}
+		}
+	})
+}
+
 func TestRunEnds(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "watch.db")})
 	if err != nil {

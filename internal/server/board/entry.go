@@ -55,6 +55,7 @@ const (
 // far as anybody sees.
 type entry struct {
 	id, revision, saved int64
+	round               int64 // of the snapshot that it is new in
 	fresh               Row
 	// stale is what it becomes at staleAt, which is zero when it stays as it is.
 	stale   *watch.View
@@ -144,6 +145,7 @@ func (r *Row) judge() {
 
 // snapshot is the board at one moment. It does not change.
 type snapshot struct {
+	round  int64 // grows with every change
 	byID   map[int64]*entry
 	sorted []*entry // by name
 	groups []string
@@ -190,7 +192,7 @@ func (s *snapshot) gone(m store.Marks) (ids []int64) {
 
 // with is the snapshot after entries were read, and others are gone.
 func (s *snapshot) with(fresh []*entry, gone []int64) *snapshot {
-	next := &snapshot{byID: maps.Clone(s.byID), groups: s.groups, tags: s.tags}
+	next := &snapshot{round: s.round + 1, byID: maps.Clone(s.byID), groups: s.groups, tags: s.tags}
 	moved, labels := len(gone) > 0, len(gone) > 0
 	for _, id := range gone {
 		delete(next.byID, id)

@@ -2,6 +2,7 @@ package board
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -53,16 +54,19 @@ type Listing struct {
 	Needs int
 	// Total is how many fit.
 	Total int
+	// Mark is the moment of the listing, for Since.
+	Mark string
 }
 
 // List gives limit rows after the first offset ones: who needs a person first, by how
 // much and, at equal need, the latest first; then all others by name.
 func (b *Board) List(f Filter, offset, limit int) Listing {
 	now := b.now()
-	out := Listing{Counts: Counts{State: make(map[string]int, 16)}}
+	shown := b.shown.Load()
+	out := Listing{Counts: Counts{State: make(map[string]int, 16)}, Mark: b.mark(shown, now)}
 	var needs, others []*Row
 	f.Text = strings.ToLower(f.Text)
-	for _, e := range b.shown.Load().sorted {
+	for _, e := range shown.sorted {
 		if !f.fits(e) {
 			continue
 		}
@@ -89,6 +93,33 @@ func (b *Board) List(f Filter, offset, limit int) Listing {
 		}
 	}
 	return out
+}
+
+// Mark is the moment that the board shows now, for Since.
+func (b *Board) Mark() string { return b.mark(b.shown.Load(), b.now()) }
+
+// mark names a moment of the board.
+func (b *Board) mark(s *snapshot, now time.Time) string {
+	return fmt.Sprintf("%s.%d.%d", b.name, s.round, now.UnixMilli())
+}
+
+// Since are those of the monitors that changed, or are gone, since a mark was given, and
+// the mark of now. ok is false when the mark is of another board: then nobody knows.
+func (b *Board) Since(mark string, ids []int64) (changed []int64, next string, ok bool) {
+	shown, now := b.shown.Load(), b.now()
+	next = b.mark(shown, now)
+	var round, at int64
+	name, rest, _ := strings.Cut(mark, ".")
+	if _, err := fmt.Sscanf(rest, "%d.%d", &round, &at); err != nil || name != b.name {
+		return nil, next, false
+	}
+	for _, id := range ids {
+		e := shown.byID[id]
+		if e == nil || e.round > round || e.staleBy(now) && !e.staleBy(time.UnixMilli(at)) {
+			changed = append(changed, id)
+		}
+	}
+	return changed, next, true
 }
 
 // Count gives the counts of a filter.

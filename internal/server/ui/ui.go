@@ -16,8 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
-	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
-	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
 
@@ -34,10 +33,8 @@ type Deps struct {
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string
-	// About is what the process was started with.
-	About  settings.About
-	Logger *slog.Logger
-	Now    func() time.Time // nil: time.Now
+	Logger    *slog.Logger
+	Now       func() time.Time // nil: time.Now
 }
 
 // Routes are all pages and what they do.
@@ -47,9 +44,8 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences},
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
+		overview.Routes(overview.Deps{Ops: d.Ops, Board: d.Board, People: d.People}),
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
-		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
-		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }
 
