@@ -16,7 +16,9 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
 
@@ -33,8 +35,10 @@ type Deps struct {
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string
-	Logger    *slog.Logger
-	Now       func() time.Time // nil: time.Now
+	// About is what the process was started with.
+	About  settings.About
+	Logger *slog.Logger
+	Now    func() time.Time // nil: time.Now
 }
 
 // Routes are all pages and what they do.
@@ -46,6 +50,8 @@ func Routes(d Deps) []shell.Route {
 		},
 		overview.Routes(overview.Deps{Ops: d.Ops, Board: d.Board, People: d.People}),
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
+		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
+		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }
 
