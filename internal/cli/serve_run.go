@@ -142,7 +142,7 @@ func (m *monitor) start(ctx context.Context) error {
 	if _, err := m.file.apply(ctx); err != nil {
 		return err
 	}
-	m.people = people.New(m.db.People(), people.Options{})
+	m.people = people.New(m.db.People(), people.Options{PublicURL: m.o.publicURL})
 	m.alerts = alert.New(alert.Options{Policy: m.o.policy(), UserAgent: "mcpvigil/" + buildVersion(), PublicURL: m.o.publicURL})
 	policy := m.o.policy()
 	m.engine, err = engine.New(ctx, engine.Options{
@@ -164,7 +164,14 @@ func (m *monitor) wire() error {
 		return err
 	}
 	m.board = board.New(board.Options{Store: m.db.Store, Logger: m.log})
-	pages, err := ui.New(ui.Deps{Ops: operations, People: m.people, Board: m.board, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log, About: m.about()})
+	provider, err := m.openID()
+	if err != nil {
+		return err
+	}
+	pages, err := ui.New(ui.Deps{
+		Ops: operations, People: m.people, Board: m.board, OpenID: provider, NoPasswordLogin: m.o.openid.noPasswords,
+		PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log, About: m.about(),
+	})
 	if err != nil {
 		return err
 	}
@@ -225,7 +232,12 @@ func (m *monitor) welcome(ctx context.Context) error {
 	w := m.stdout
 	fmt.Fprintf(w, "mcpvigil %s watches %s\n\n", buildVersion(), m.watched())
 	base := m.o.publicURL
+	open := base
+	if needed {
+		open += "/setup?token=" + token
+	}
 	rows := [][2]string{
+		{"Open", open},
 		{"API", base + api.Prefix + "/openapi.json"},
 		{"MCP", base + "/mcp"},
 		{"Health", base + "/health"},
@@ -245,8 +257,7 @@ func (m *monitor) welcome(ctx context.Context) error {
 		fmt.Fprintf(w, "  %-9s%s\n", r[0], plain.Line(r[1], maxShown))
 	}
 	if needed {
-		fmt.Fprintf(w, "\nThere is no account yet. Make the first one, an administrator, with this token:\n\n")
-		fmt.Fprintf(w, "  curl -X POST %s%s/setup -H 'Content-Type: application/json' \\\n    -d '{\"token\": \"%s\", \"name\": \"NAME\", \"password\": \"PASSWORD\"}'\n", base, api.Prefix, token)
+		fmt.Fprintf(w, "\nThere is no account yet: the first address makes one, an administrator.\n")
 	}
 	if terminal(w) {
 		fmt.Fprintf(w, "\nCtrl-C ends it.\n")
