@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/incidents"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
@@ -48,9 +49,10 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/preferences", Permission: shell.Open, Serve: shell.Preferences},
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
+		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
 		overview.Routes(overview.Deps{Ops: d.Ops, Board: d.Board, People: d.People}),
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
-		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
+		incidents.Routes(incidents.Deps{Ops: d.Ops}),
 		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }

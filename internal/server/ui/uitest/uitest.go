@@ -272,6 +272,13 @@ func (w *World) save(ctx context.Context, t *store.Tx, o *watch.Observation, d w
 	if err := t.SaveIncidents(ctx, d.Incidents); err != nil {
 		return err
 	}
+	for _, i := range d.Incidents {
+		for n := range d.Events {
+			if e := &d.Events[n]; e.Name == watch.EventOpened && e.Axis == i.Axis && e.Data.Incident == 0 {
+				e.Data.Incident = i.ID
+			}
+		}
+	}
 	if err := t.SaveStates(ctx, []watch.State{d.State}); err != nil {
 		return err
 	}

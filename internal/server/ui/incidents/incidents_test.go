@@ -1,0 +1,182 @@
+package incidents_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/alert"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
+)
+
+// changed is a monitor whose surface changed, and the path of its incident.
+func changed(t *testing.T, w *uitest.World) (*watch.Monitor, string) {
+	t.Helper()
+	m := w.Monitor("search")
+	w.See(m, uitest.Surface(t, "", uitest.Named(1)...))
+	w.See(m, uitest.Surface(t, "", uitest.Named(2)...))
+	return m, fmt.Sprintf("/incidents/%d", only(t, w).ID)
+}
+
+func only(t *testing.T, w *uitest.World) watch.Incident {
+	t.Helper()
+	page, err := w.Ops.Incidents(context.Background(), w.Actor("viewer"), store.IncidentFilter{Axis: watch.Surface})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%d incidents, error %v", len(page.Items), err)
+	}
+	return page.Items[0]
+}
+
+func has(t *testing.T, a uitest.Answer, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.Body, text) {
+			t.Errorf("the page has no %q:\n%s", text, a.Body)
+		}
+	}
+}
+
+func hasNot(t *testing.T, a uitest.Answer, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.Body, text) {
+			t.Errorf("the page has %q", text)
+		}
+	}
+}
+
+func TestListAndPage(t *testing.T) {
+	w := uitest.New(t)
+	has(t, w.Get("viewer", "/incidents"), "Nothing is open that nobody looks after.")
+	m, path := changed(t, w)
+	list := w.Get("viewer", "/incidents")
+	has(t, list, path, "search", "Changed", "nobody was told")
+	hasNot(t, list, "<button data-key=\"a\"", `type="checkbox"`)
+	part := w.Get("viewer", "/incidents?stage=open", "HX-Request", "true")
+	has(t, part, path)
+	hasNot(t, part, "<html")
+	page := w.Get("viewer", path)
+	has(t, page, fmt.Sprintf("/monitors/%d/review", m.ID), "tool_0001", "Nobody is told: there is no policy default.", "Opened")
+	hasNot(t, page, "<textarea", "/snooze", "/assign", "/acknowledge")
+	has(t, w.Get("editor", path), `formaction="`+path+`/acknowledge"`, path+"/snooze", path+"/assign", `data-key="a"`)
+	if a := w.Get("viewer", "/incidents/4711"); a.Status != http.StatusNotFound {
+		t.Errorf("an incident that is not there: %d", a.Status)
+	}
+}
+
+// The link of a notification leads here, by way of signing in.
+func TestLinkOfNotification(t *testing.T) {
+	w := uitest.New(t)
+	_, path := changed(t, w)
+	link := alert.Of(&watch.Notification{Incident: only(t, w).ID}, "search", "https://watch.example.com").Link
+	if link != "https://watch.example.com"+path {
+		t.Fatalf("the link is %s", link)
+	}
+	if a := w.Get("", path); a.Status != http.StatusSeeOther || a.Location != "/sign-in?next="+url.QueryEscape(path) {
+		t.Errorf("signed out: %d to %s", a.Status, a.Location)
+	}
+}
+
+func TestActs(t *testing.T) {
+	w := uitest.New(t)
+	_, path := changed(t, w)
+	do := func(what string, form url.Values, done string) {
+		t.Helper()
+		if a := w.Post("editor", path+what, form); a.Status != http.StatusSeeOther || a.Location != path+"?done="+done {
+			t.Fatalf("%s: %d to %q\n%s", what, a.Status, a.Location, a.Body)
+		}
+	}
+	do("/comments", url.Values{"comment": {"seen <b>before</b>"}}, "commented")
+	has(t, w.Get("viewer", path), "editor says:", "seen &lt;b&gt;before&lt;/b&gt;")
+	do("/assign", url.Values{"assignee": {"approver"}}, "assigned")
+	has(t, w.Get("viewer", path), "editor gave it to approver")
+	do("/snooze", url.Values{"for": {"1h"}}, "snoozed")
+	if i := only(t, w); time.Until(i.SnoozedUntil).Round(time.Minute) != time.Hour {
+		t.Errorf("snoozed until %s", i.SnoozedUntil)
+	}
+	has(t, w.Get("viewer", "/incidents?stage=snoozed"), path)
+	hasNot(t, w.Get("viewer", "/incidents"), `href="`+path)
+	do("/snooze", url.Values{"for": {"end"}}, "awake")
+	do("/snooze", url.Values{"for": {"tomorrow"}, "zone": {"Europe/Berlin"}}, "snoozed")
+	do("/snooze", url.Values{"for": {"custom"}, "hours": {"24"}}, "snoozed")
+	do("/acknowledge", url.Values{"comment": {"on it"}}, "acknowledged")
+	has(t, w.Get("viewer", path+"?done=acknowledged"), "on it", "editor looks after it", "Acknowledged. Nobody else is told.")
+	has(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=approver"), path)
+	hasNot(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=editor"), path)
+}
+
+func TestRefusals(t *testing.T) {
+	w := uitest.New(t)
+	_, path := changed(t, w)
+	for what, form := range map[string]url.Values{
+		"/comments": {"comment": {" "}},
+		"/assign":   {"assignee": {"nobody at all"}},
+		"/snooze":   {"for": {"custom"}, "hours": {"1000"}},
+	} {
+		if a := w.Post("editor", path+what, form); a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Body, `role="alert"`) {
+			t.Errorf("%s: %d", what, a.Status)
+		}
+	}
+	if a := w.Post("editor", path+"/comments", url.Values{"comment": {strings.Repeat("x", 2001)}}); a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Body, "xxx</textarea>") {
+		t.Errorf("what was written is gone: %d", a.Status)
+	}
+}
+
+func TestBulk(t *testing.T) {
+	w := uitest.New(t)
+	_, path := changed(t, w)
+	if a := w.Post("editor", "/incidents/acknowledge", url.Values{}); a.Status != http.StatusUnprocessableEntity {
+		t.Errorf("nothing ticked: %d", a.Status)
+	}
+	form := url.Values{"id": {fmt.Sprint(only(t, w).ID)}, "back": {"/incidents?stage=open&q=sea"}}
+	if a := w.Post("editor", "/incidents/acknowledge", form); a.Status != http.StatusSeeOther || a.Location != "/incidents?stage=open&q=sea&done=acknowledged" {
+		t.Errorf("%d to %s", a.Status, a.Location)
+	}
+	has(t, w.Get("viewer", path), "editor looks after it")
+	form.Set("back", "https://evil.example/")
+	if a := w.Post("editor", "/incidents/acknowledge", form); a.Location != "/incidents/?done=acknowledged" {
+		t.Errorf("to %s", a.Location)
+	}
+}
+
+// What a server says is shown as text alone.
+func TestHostileNames(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("search")
+	const hostile = "<img src=x onerror=alert(1)>\u202eevil"
+	w.See(m, uitest.Surface(t, ""))
+	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: hostile}))
+	for _, path := range []string{"/incidents", fmt.Sprintf("/incidents/%d", only(t, w).ID)} {
+		hasNot(t, w.Get("viewer", path), "<img src=x", "\u202e")
+	}
+}
+
+// Ten thousand open incidents are a list like any other.
+func TestMany(t *testing.T) {
+	w := uitest.New(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	err := w.Store.InTx(context.Background(), func(tx *store.Tx) error {
+		var all []watch.Incident
+		for n := range 10_000 {
+			all = append(all, watch.Incident{
+				Monitor: int64(n + 1), Axis: watch.Availability, Key: fmt.Sprint(n), State: watch.Down, Title: "down", OpenedAt: now,
+			})
+		}
+		return tx.SaveIncidents(context.Background(), all)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	a := w.Get("editor", "/incidents")
+	if took := time.Since(start); took > 2*time.Second || len(a.Body) > 200<<10 {
+		t.Errorf("the list took %s and has %d bytes", took, len(a.Body))
+	}
+	has(t, a, "10000", "Older ones")
+}
