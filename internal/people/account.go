@@ -2,8 +2,6 @@ package people
 
 import (
 	"context"
-	"slices"
-	"time"
 )
 
 // Accounts are all accounts, by name, for who may administer.
@@ -18,46 +16,8 @@ func (p *People) Accounts(ctx context.Context, by Actor) (list []Account, err er
 	return list, err
 }
 
-// consent is that of a person who has just shown a factor, to one change.
-type consent struct {
-	people  *People
-	session *Session
-	by      Account
-	need    Permission
-}
-
-// change is what is done with a consent, in one transaction.
-type change struct {
-	tx  Tx
-	now time.Time
-	by  Account
-}
-
-// run lets f change things, provided that the session is still alive and its account
-// may still do it with the same password.
-func (c *consent) run(ctx context.Context, f func(*change) error) error {
-	return c.people.storage.Change(ctx, func(tx Tx) error {
-		now := c.people.now()
-		_, by, err := c.people.alive(ctx, tx, c.session.ID(), now)
-		if err != nil {
-			return err
-		}
-		if by.Password != c.by.Password {
-			return ErrCredentials
-		}
-		if !by.Role.Can(c.need) {
-			return ErrForbidden
-		}
-		return f(&change{tx: tx, now: now, by: by})
-	})
-}
-
-func (c *change) audit(ctx context.Context, action, object, detail string) error {
-	return audit(ctx, c.tx, c.now, personOf(c.by), action, object, detail)
-}
-
 // CreateAccount makes an account. Whoever makes accounts can make one that approves: so
-// a person has to do it, an admin, and shows the own password again; likewise for the
+// a person has to do it, an admin, and shows an own factor again; likewise for the
 // other changes of accounts. Errors: those of Prove, ErrExists, *InputError.
 func (p *People) CreateAccount(ctx context.Context, s *Session, f Factor, name, password string, role Role) (Account, error) {
 	a := Account{Role: role}
@@ -140,12 +100,10 @@ func (c *change) update(ctx context.Context, id int64, action, detail string, f 
 	if err := c.tx.PutAccount(ctx, &a); err != nil {
 		return err
 	}
-	all, err := c.tx.Accounts(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(all, func(a Account) bool { return a.Role == Admin && !a.Disabled }) {
-		return ErrLastAdmin
+	if a.Disabled || a.Role != Admin {
+		if err := checkLastAdmin(ctx, c.tx, id, ""); err != nil {
+			return err
+		}
 	}
 	if err := c.tx.DeleteSessions(ctx, id, ""); err != nil {
 		return err
@@ -154,8 +112,8 @@ func (c *change) update(ctx context.Context, id int64, action, detail string, f 
 }
 
 // SetPassword changes the password of the session's own account, or, by an admin, of any,
-// and ends the account's sessions but for that of who asks. The factor is the password
-// that the one who asks has until then. Errors: those of Prove, ErrNotFound, *InputError.
+// and ends the account's sessions but for that of who asks. The factor is one that the
+// one who asks has until then. Errors: those of Prove, ErrNotFound, *InputError.
 func (p *People) SetPassword(ctx context.Context, s *Session, f Factor, id int64, password string) error {
 	if !p.made(s) {
 		return ErrUnauthenticated
@@ -179,6 +137,9 @@ func (p *People) SetPassword(ctx context.Context, s *Session, f Factor, id int64
 		a, err := c.tx.Account(ctx, id)
 		if err != nil {
 			return err
+		}
+		if a.Subject != "" {
+			return &InputError{"password", "is that of the OpenID provider with which the account signs in"}
 		}
 		a.Password, a.UpdatedAt = hash, c.now
 		if err := c.tx.PutAccount(ctx, &a); err != nil {

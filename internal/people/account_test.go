@@ -31,7 +31,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesOfAccounts(t *testing.T) {
 	for text, want := range map[string]string{
 		"ann": "ann", " Ann@Example.com ": "ann@example.com", "a.b_c-d": "a.b_c-d", "7": "7", strings.Repeat("a", 64): strings.Repeat("a", 64),
 		"": "", " ": "", ".ann": "", "-ann": "", "ann lee": "", "ann\n": "ann", "a\nb": "", "аnn": "", "ann:x": "", strings.Repeat("a", 65): "", "\u202eann": "",

@@ -33,6 +33,11 @@ func (l *limiter) bucket() *rate.Limiter { return rate.NewLimiter(rate.Every(l.e
 
 // take counts an attempt, or gives a *RateError.
 func (l *limiter) take(key string, now time.Time) error {
+	_, err := l.reserve(key, now)
+	return err
+}
+
+func (l *limiter) reserve(key string, now time.Time) (*rate.Reservation, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.buckets[key]
@@ -47,9 +52,19 @@ func (l *limiter) take(key string, now time.Time) error {
 	r := b.ReserveN(now, 1)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
-		return &RateError{RetryAfter: wait}
+		return nil, &RateError{RetryAfter: wait}
 	}
-	return nil
+	return r, nil
+}
+
+// attempt is take of what only counts when it fails: the function that it gives takes it
+// back.
+func (l *limiter) attempt(key string, now time.Time) (right func(), err error) {
+	r, err := l.reserve(key, now)
+	if err != nil {
+		return nil, err
+	}
+	return func() { r.CancelAt(now) }, nil
 }
 
 // sweep forgets who is not limited any more, when there is no room, once a second.

@@ -28,17 +28,22 @@ type tables struct {
 	keys     map[int64]Key
 	settings map[string]string
 	audit    []AuditEntry
+	totp     map[int64][]byte
+	passkeys map[int64]PasskeyRow
+	asked    map[string]Challenge
 }
 
 func newMemory() *memory {
 	return &memory{data: tables{
 		accounts: map[int64]Account{}, sessions: map[string]SessionRow{}, keys: map[int64]Key{}, settings: map[string]string{},
+		totp: map[int64][]byte{}, passkeys: map[int64]PasskeyRow{}, asked: map[string]Challenge{},
 	}}
 }
 
 func (t tables) clone() tables {
 	t.accounts, t.sessions, t.keys = maps.Clone(t.accounts), maps.Clone(t.sessions), maps.Clone(t.keys)
 	t.settings, t.audit = maps.Clone(t.settings), slices.Clone(t.audit)
+	t.totp, t.passkeys, t.asked = maps.Clone(t.totp), maps.Clone(t.passkeys), maps.Clone(t.asked)
 	return t
 }
 
@@ -108,16 +113,97 @@ func sorted[K comparable, V any](m map[K]V, ok func(V) bool, order func(a, b V) 
 	return list
 }
 
+// filled is an account with what is kept beside it.
+func (x *memoryTx) filled(a Account, err error) (Account, error) {
+	a.TOTP, a.Passkeys = x.totp[a.ID] != nil, 0
+	for _, k := range x.passkeys {
+		if k.Account == a.ID {
+			a.Passkeys++
+		}
+	}
+	return a, err
+}
+
+func (x *memoryTx) AccountBySubject(_ context.Context, subject string) (Account, error) {
+	return x.filled(find(x.accounts, func(a Account) bool { return a.Subject == subject }))
+}
+
+func (x *memoryTx) TOTP(_ context.Context, id int64) ([]byte, error) {
+	if x.totp[id] == nil {
+		return nil, ErrNotFound
+	}
+	return x.totp[id], nil
+}
+
+func (x *memoryTx) SetTOTP(_ context.Context, id int64, secret []byte) error {
+	x.writes()
+	x.totp[id] = secret
+	return nil
+}
+
+func (x *memoryTx) Passkeys(_ context.Context, account int64) ([]PasskeyRow, error) {
+	return sorted(x.passkeys, func(k PasskeyRow) bool { return k.Account == account }, func(a, b PasskeyRow) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+func (x *memoryTx) PasskeyByCredential(_ context.Context, credential string) (PasskeyRow, error) {
+	return find(x.passkeys, func(k PasskeyRow) bool { return k.Credential == credential })
+}
+
+func (x *memoryTx) PutPasskey(_ context.Context, k *PasskeyRow) error {
+	x.writes()
+	if _, err := find(x.passkeys, func(b PasskeyRow) bool { return b.Credential == k.Credential && b.ID != k.ID }); err == nil {
+		return ErrExists
+	}
+	if k.ID == 0 {
+		x.next++
+		k.ID = x.next
+	}
+	x.passkeys[k.ID] = *k
+	return nil
+}
+
+func (x *memoryTx) DeletePasskey(_ context.Context, id int64) error {
+	x.writes()
+	delete(x.passkeys, id)
+	return nil
+}
+
+func (x *memoryTx) Challenge(_ context.Context, hash string) (Challenge, error) {
+	return find(x.asked, func(c Challenge) bool { return c.Hash == hash })
+}
+
+func (x *memoryTx) PutChallenge(_ context.Context, c Challenge) error {
+	x.writes()
+	x.asked[c.Hash] = c
+	return nil
+}
+
+func (x *memoryTx) DeleteChallenge(_ context.Context, hash string) error {
+	x.writes()
+	delete(x.asked, hash)
+	return nil
+}
+
+func (x *memoryTx) DropChallenges(_ context.Context, purpose string, now time.Time, keep int) error {
+	x.writes()
+	maps.DeleteFunc(x.asked, func(_ string, c Challenge) bool { return c.ExpiresAt.Before(now) })
+	of := sorted(x.asked, func(c Challenge) bool { return c.Purpose == purpose }, func(a, b Challenge) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
+	for _, c := range of[min(keep, len(of)):] {
+		delete(x.asked, c.Hash)
+	}
+	return nil
+}
+
 func (x *memoryTx) Accounts(context.Context) ([]Account, error) {
 	return sorted(x.accounts, func(Account) bool { return true }, func(a, b Account) int { return cmp.Compare(a.Name, b.Name) }), nil
 }
 
 func (x *memoryTx) Account(_ context.Context, id int64) (Account, error) {
-	return find(x.accounts, func(a Account) bool { return a.ID == id })
+	return x.filled(find(x.accounts, func(a Account) bool { return a.ID == id }))
 }
 
 func (x *memoryTx) AccountByName(_ context.Context, name string) (Account, error) {
-	return find(x.accounts, func(a Account) bool { return a.Name == name })
+	return x.filled(find(x.accounts, func(a Account) bool { return a.Name == name }))
 }
 
 func (x *memoryTx) PutAccount(_ context.Context, a *Account) error {
@@ -222,8 +308,12 @@ func (x *memoryTx) SetSetting(_ context.Context, name, value string) error {
 
 func (x *memoryTx) Audit(_ context.Context, e AuditEntry) error {
 	x.writes()
-	x.next++
-	e.ID = x.next
+	previous := ""
+	if n := len(x.audit); n > 0 {
+		previous = x.audit[n-1].Hash
+	}
+	e.ID = int64(len(x.audit)) + 1
+	e.Hash = e.Chain(previous)
 	x.audit = append(x.audit, e)
 	return nil
 }

@@ -41,8 +41,18 @@ type Account struct {
 	Disabled  bool      `json:"disabled"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// Password is a hash in PHC form.
+	// TOTP tells whether a code app is set up, Passkeys is how many there are. Neither is
+	// stored with the account: see Tx.
+	TOTP     bool `json:"totp"`
+	Passkeys int  `json:"passkeys"`
+	// Subject is issuer and subject of who signs in with an OpenID provider.
+	Subject string `json:"subject,omitempty"`
+	// Password is a hash in PHC form; who signs in with an OpenID provider has none.
 	Password string `json:"-"`
+	// TOTPStep is that of the last code that was taken.
+	TOTPStep int64 `json:"-"`
+	// Recovery are hashes of the recovery codes that are left.
+	Recovery []string `json:"-"`
 }
 
 // Key is an API key. Its role is Viewer, Editor or Admin.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -21,6 +23,7 @@ type house struct {
 	memory *memory
 	clock  time.Time
 	ann    Account // the first account, an admin
+	apps   map[string]string
 }
 
 func newHouse(t *testing.T) *house {
@@ -38,8 +41,8 @@ func newHouse(t *testing.T) *house {
 }
 
 func empty() *house {
-	h := &house{memory: newMemory(), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	h.People = New(h.memory, Options{Now: func() time.Time { return h.clock }})
+	h := &house{memory: newMemory(), apps: map[string]string{}, clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	h.People = New(h.memory, Options{Now: func() time.Time { return h.clock }, PublicURL: "https://watch.example.com"})
 	h.hasher.params.Memory = 64
 	return h
 }
@@ -47,18 +50,58 @@ func empty() *house {
 func (h *house) login(t *testing.T, name, password string) (string, *Session) {
 	t.Helper()
 	h.clock = h.clock.Add(time.Minute) // no limits in between
-	token, s, err := h.Login(t.Context(), name, password, "", "192.0.2.1:4711", "test")
+	token, s, err := h.Login(t.Context(), name, password, h.code(t, name), "192.0.2.1:4711", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return token, s
 }
 
+// enrol sets up a code app for the account of a session.
+func (h *house) enrol(t *testing.T, s *Session, password string) (recovery []string) {
+	t.Helper()
+	h.clock = h.clock.Add(time.Minute)
+	name := s.Account().Name
+	begun, err := h.BeginTOTP(t.Context(), s, Code(password, h.code(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.apps[name] = begun.Secret
+	if recovery, err = h.ConfirmTOTP(t.Context(), s, h.code(t, name)); err != nil {
+		t.Fatal(err)
+	}
+	return recovery
+}
+
+// code is one of the code app of an account that was not used yet, or empty without one.
+// The clock goes on for it.
+func (h *house) code(t *testing.T, name string) string {
+	t.Helper()
+	secret := h.apps[name]
+	if secret == "" {
+		return ""
+	}
+	h.clock = h.clock.Add(totpStep * time.Second)
+	code, err := totp.GenerateCode(secret, h.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// approver is a person with a code app.
+func (h *house) approver(t *testing.T, name string, role Role) (Account, *Session) {
+	t.Helper()
+	a, s := h.person(t, name, role)
+	h.enrol(t, s, bobPassword)
+	return a, s
+}
+
 // person makes an account and signs in with it.
 func (h *house) person(t *testing.T, name string, role Role) (Account, *Session) {
 	t.Helper()
 	_, admin := h.login(t, "ann", annPassword)
-	a, err := h.CreateAccount(t.Context(), admin, Password(annPassword), name, bobPassword, role)
+	a, err := h.CreateAccount(t.Context(), admin, Code(annPassword, h.code(t, "ann")), name, bobPassword, role)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,16 +216,17 @@ func TestBrokenStorage(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	token, s := h.login(t, "ann", annPassword)
+	h.enrol(t, s, annPassword)
 	full := errors.New("the disk is full")
 	h.memory.broken = full
 	h.clock = h.clock.Add(10 * time.Minute)
-	_, _, err := h.Login(ctx, "ann", annPassword, "", "192.0.2.1", "")
+	_, _, err := h.Login(ctx, "ann", annPassword, h.code(t, "ann"), "192.0.2.1", "")
 	is(t, "login", err, full)
 	_, _, err = h.Login(ctx, "ann", "wrong horse battery", "", "192.0.2.1", "")
 	is(t, "failed login", err, full)
 	_, err = h.AuthenticateSession(ctx, token) // who reads still may
 	is(t, "session", err, nil)
-	proof, err := h.Prove(ctx, s, Password(annPassword), accept(1))
+	proof, err := h.Prove(ctx, s, Code(annPassword, h.code(t, "ann")), accept(1))
 	is(t, "proof", err, full)
 	if proof.Valid() {
 		t.Error("there is a proof that no audit knows of")

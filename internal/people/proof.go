@@ -2,8 +2,6 @@ package people
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -21,23 +19,6 @@ const (
 
 // ProofLife is how long a proof counts.
 const ProofLife = 5 * time.Minute
-
-// Factor is what a person shows to be the one who is signed in, now.
-type Factor interface {
-	verify(ctx context.Context, p *People, a Account) (bool, error)
-}
-
-type password struct{ text string }
-
-// Password is the account's password as the person has typed it for this very act.
-func Password(text string) Factor { return password{text} }
-
-func (f password) verify(ctx context.Context, p *People, a Account) (bool, error) {
-	return p.hasher.matches(ctx, f.text, a.Password)
-}
-
-// Format prints *** for every verb.
-func (password) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "***") }
 
 // Proof is that a person has meant one statement. Only [People.Prove] makes one.
 type Proof struct {
@@ -68,9 +49,10 @@ func (p Proof) Account() string { return p.account }
 // At is when the proof was given.
 func (p Proof) At() time.Time { return p.at }
 
-// Prove makes a proof when the session is alive, its account may approve and the factor
-// shows the same person. Errors: ErrUnauthenticated, ErrForbidden, ErrCredentials,
-// *RateError, *InputError.
+// Prove makes a proof when the session is alive, its account may approve and the factor,
+// a passkey or a code beside the password, shows the same person. Errors:
+// ErrUnauthenticated, ErrForbidden, ErrCredentials, ErrCode, ErrFactor, *RateError,
+// *InputError.
 func (p *People) Prove(ctx context.Context, s *Session, f Factor, st Statement) (Proof, error) {
 	if err := st.check(); err != nil {
 		return Proof{}, err
@@ -89,45 +71,6 @@ func (p *People) Prove(ctx context.Context, s *Session, f Factor, st Statement) 
 		return Proof{}, err
 	}
 	return proof, nil
-}
-
-// confirm sees that the session is alive and may do need, and that the factor shows its
-// person. A factor that does not is counted and written to the audit.
-func (p *People) confirm(ctx context.Context, s *Session, f Factor, need Permission) (*consent, error) {
-	if !p.made(s) {
-		return nil, ErrUnauthenticated
-	}
-	now := p.now()
-	var by Account
-	err := p.storage.View(ctx, func(tx Tx) (err error) {
-		_, by, err = p.alive(ctx, tx, s.ID(), now)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if !by.Role.Can(need) {
-		return nil, ErrForbidden
-	}
-	if err := p.factors.take(by.Name, now); err != nil {
-		return nil, err
-	}
-	ok := false
-	if f != nil {
-		if ok, err = f.verify(ctx, p, by); err != nil {
-			return nil, err
-		}
-	}
-	if !ok {
-		err := p.storage.Change(ctx, func(tx Tx) error {
-			return audit(ctx, tx, now, personOf(by), "factor.failed", personOf(by), "wrong password in a session")
-		})
-		if err != nil {
-			return nil, err
-		}
-		return nil, ErrCredentials
-	}
-	return &consent{people: p, session: s, by: by, need: need}, nil
 }
 
 const maxItems = 20_000 // of a statement: more than a surface has

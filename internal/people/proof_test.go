@@ -17,10 +17,10 @@ import (
 func TestProve(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
-	_, s := h.person(t, "bob", Approver)
+	_, s := h.approver(t, "bob", Approver)
 	meant := accept(7, "a", "b")
 	given := accept(7, "a", "b")
-	proof, err := h.Prove(ctx, s, Password(bobPassword), given)
+	proof, err := h.Prove(ctx, s, Code(bobPassword, h.code(t, "bob")), given)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func TestProveIsRefused(t *testing.T) {
 	for role, want := range map[Role]error{Viewer: ErrForbidden, Editor: ErrForbidden, Approver: nil, Admin: nil} {
 		for _, action := range []string{ActionAccept, ActionUnapprove, ActionEdit, ActionWindow, ActionPaging} {
 			h := newHouse(t)
-			_, s := h.person(t, "bob", role)
+			_, s := h.approver(t, "bob", role)
 			st := Statement{Action: action, Monitor: 1, Digest: surface.Digest{1}}
-			proof, err := h.Prove(ctx, s, Password(bobPassword), st)
+			proof, err := h.Prove(ctx, s, Code(bobPassword, h.code(t, "bob")), st)
 			is(t, fmt.Sprintf("%s by %s", action, role), err, want)
 			if proof.Valid() != (want == nil) {
 				t.Errorf("%s by %s: %+v", action, role, proof)
@@ -61,6 +61,11 @@ func TestProveIsRefused(t *testing.T) {
 	}
 	h := newHouse(t)
 	_, s := h.login(t, "ann", annPassword)
+	_, err := h.Prove(ctx, s, Password(annPassword), accept(1))
+	is(t, "no second factor", err, ErrFactor)
+	_, err = h.Prove(ctx, s, Code(annPassword, "123456"), accept(1))
+	is(t, "a code without a code app", err, ErrFactor)
+	h.enrol(t, s, annPassword)
 	for name, c := range map[string]struct {
 		session *Session
 		factor  Factor
@@ -68,10 +73,16 @@ func TestProveIsRefused(t *testing.T) {
 	}{
 		"wrong password":    {s, Password("wrong horse battery"), ErrCredentials},
 		"empty password":    {s, Password(""), ErrCredentials},
+		"no code":           {s, Password(annPassword), ErrCode},
+		"an empty code":     {s, Code(annPassword, ""), ErrCode},
+		"a wrong code":      {s, Code(annPassword, "12345x"), ErrCode},
+		"a long code":       {s, Code(annPassword, strings.Repeat("1", 1<<16)), ErrCode},
+		"wrong, with code":  {s, Code("wrong horse battery", h.code(t, "ann")), ErrCredentials},
 		"no factor":         {s, nil, ErrCredentials},
 		"no session":        {nil, Password(annPassword), ErrUnauthenticated},
 		"a literal session": {&Session{}, Password(annPassword), ErrUnauthenticated},
 	} {
+		h.clock = h.clock.Add(time.Minute)
 		proof, err := h.Prove(ctx, c.session, c.factor, accept(1))
 		is(t, name, err, c.want)
 		if proof.Valid() {
@@ -87,7 +98,7 @@ func TestProveIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := h.Prove(ctx, s, Password(annPassword), Statement{Action: ActionWindow}); err != nil {
+	if _, err := h.Prove(ctx, s, Code(annPassword, h.code(t, "ann")), Statement{Action: ActionWindow}); err != nil {
 		t.Errorf("a window for all: %v", err)
 	}
 }
@@ -122,13 +133,14 @@ func TestProveRace(t *testing.T) {
 		"revoked":  func(h *house, _ *Account) { clear(h.memory.data.sessions) },
 	} {
 		h := newHouse(t)
-		bob, s := h.person(t, "bob", Approver)
+		bob, s := h.approver(t, "bob", Approver)
+		code := h.code(t, "bob")
 		h.memory.inside = func() {
 			a := h.memory.data.accounts[bob.ID]
 			change(h, &a)
 			h.memory.data.accounts[bob.ID] = a
 		}
-		if proof, err := h.Prove(t.Context(), s, Password(bobPassword), accept(1)); err == nil || proof.Valid() {
+		if proof, err := h.Prove(t.Context(), s, Code(bobPassword, code), accept(1)); err == nil || proof.Valid() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -136,8 +148,10 @@ func TestProveRace(t *testing.T) {
 
 func TestPasswordIsNotPrinted(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
-		if got := fmt.Sprintf(verb, Password(annPassword)); got != "***" {
-			t.Errorf("%s prints %s", verb, got)
+		for _, f := range []Factor{Password(annPassword), Code(annPassword, "123456")} {
+			if got := fmt.Sprintf(verb, f); got != "***" {
+				t.Errorf("%s prints %s", verb, got)
+			}
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
 )
 
 // What callers branch on.
@@ -23,6 +25,8 @@ var (
 	ErrCode = errors.New("a code of the code app, or a recovery code, is needed, and each counts once")
 	// ErrFactor is an account that has to show more than its password.
 	ErrFactor = errors.New("a passkey is needed, or a code beside the password")
+	// ErrSessionAge is a change that takes a session that has just begun.
+	ErrSessionAge = errors.New("sign in again: this takes a session that is younger than five minutes")
 	// ErrForbidden is a role that does not reach.
 	ErrForbidden = errors.New("the role does not allow it")
 	// ErrLastAdmin is a change that would leave nobody to administer.
@@ -51,6 +55,8 @@ const (
 	maxAccounts = 1000
 	maxKeys     = 1000
 	maxName     = 64
+	nameLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	nameMarks   = "._@-"
 
 	// seenEvery is how often a use is written down.
 	seenEvery = time.Minute
@@ -73,8 +79,10 @@ type People struct {
 	storage Storage
 	options Options
 	hasher  *hasher
-	// Attempts to sign in, by account and by address, and to show a factor.
-	accounts, addresses, factors *limiter
+	// Attempts to sign in, by account and by address, and to show a factor; and codes
+	// that were wrong, by account.
+	accounts, addresses, factors, codes *limiter
+	party                               *webauthn.WebAuthn // nil: no passkeys
 }
 
 // New makes one on a storage.
@@ -93,6 +101,8 @@ func New(s Storage, o Options) *People {
 		accounts:  newLimiter(6*time.Second, 10),
 		addresses: newLimiter(3*time.Second, 20),
 		factors:   newLimiter(6*time.Second, 10),
+		codes:     newLimiter(2*time.Minute, 10),
+		party:     relyingParty(o.PublicURL),
 	}
 }
 
@@ -113,10 +123,9 @@ func hashOf(secret string) string {
 
 // nameOf gives the form of a name in which it is stored.
 func nameOf(text string) (string, error) {
-	const letters, marks = "abcdefghijklmnopqrstuvwxyz0123456789", "._@-"
 	name := strings.ToLower(strings.TrimSpace(text))
-	odd := func(r rune) bool { return !strings.ContainsRune(letters+marks, r) }
-	if name == "" || len(name) > maxName || strings.ContainsFunc(name, odd) || strings.ContainsAny(name[:1], marks) {
+	odd := func(r rune) bool { return !strings.ContainsRune(nameLetters+nameMarks, r) }
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name, odd) || strings.ContainsAny(name[:1], nameMarks) {
 		return "", &InputError{"name", "has to be 1 to 64 letters (a-z), digits and . _ @ -, beginning with a letter or digit"}
 	}
 	return name, nil

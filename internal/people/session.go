@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -24,31 +25,54 @@ func (p *People) Login(ctx context.Context, name, password, code, address, agent
 	if err := p.accounts.take(name, now); err != nil {
 		return "", nil, err
 	}
-	a, err := p.accountByName(ctx, name)
+	known, err := p.accountByName(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
-	ok, err := p.hasher.matches(ctx, password, a.Password)
+	ok, err := p.hasher.matches(ctx, password, known.Password)
 	if err != nil {
 		return "", nil, err
 	}
-	token = secret()
-	s = &Session{owner: p, account: a}
-	s.row = SessionRow{
-		Token: hashOf(token), Account: a.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(p.options.SessionMax),
-		Address: plain.Line(address, maxShown), Agent: plain.Line(agent, maxShown),
-	}
-	err = p.storage.Change(ctx, func(tx Tx) error {
-		if !ok || a.Disabled {
-			return loginFailed(ctx, tx, a, s.row)
+	return p.begin(ctx, now, address, agent, func(tx Tx, row SessionRow) (a Account, refused, err error) {
+		if !ok || known.Disabled {
+			return a, ErrCredentials, loginFailed(ctx, tx, known, "wrong password", row)
 		}
-		return p.loginDone(ctx, tx, a, s.row)
+		a, err = tx.Account(ctx, known.ID)
+		if missing(err) || err == nil && (a.Disabled || a.Password != known.Password) {
+			return a, ErrCredentials, nil // changed while the password was looked at
+		}
+		if err != nil || !a.TOTP {
+			return a, nil, err
+		}
+		if code == "" {
+			return a, ErrCode, audit(ctx, tx, now, "", "login.code", personOf(a), "right password, now the code, from "+row.Address)
+		}
+		if err = p.takeCode(ctx, tx, now, &a, code); errors.Is(err, ErrCode) {
+			return a, ErrCode, loginFailed(ctx, tx, a, "wrong code", row)
+		}
+		return a, nil, err
 	})
-	if err != nil {
+}
+
+// begin starts a session, under a new token, of the account that find gives, in one
+// transaction with it. What find refuses is kept in the audit.
+func (p *People) begin(ctx context.Context, now time.Time, address, agent string, find func(Tx, SessionRow) (a Account, refused, err error)) (string, *Session, error) {
+	token := secret()
+	s := &Session{owner: p}
+	var refused error
+	err := p.storage.Change(ctx, func(tx Tx) (err error) {
+		s.row = SessionRow{
+			Token: hashOf(token), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(p.options.SessionMax),
+			Address: plain.Line(address, maxShown), Agent: plain.Line(agent, maxShown),
+		}
+		if s.account, refused, err = find(tx, s.row); err != nil || refused != nil {
+			return err
+		}
+		s.row.Account = s.account.ID
+		return p.start(ctx, tx, s.account, s.row)
+	})
+	if err = errors.Join(err, refused); err != nil {
 		return "", nil, err
-	}
-	if !ok || a.Disabled {
-		return "", nil, ErrCredentials
 	}
 	return token, s, nil
 }
@@ -66,8 +90,8 @@ func (p *People) accountByName(ctx context.Context, name string) (a Account, err
 }
 
 // loginFailed never says what was typed as a name that is nobody's: it may be a password.
-func loginFailed(ctx context.Context, tx Tx, a Account, row SessionRow) error {
-	object, why := personOf(a), "wrong password"
+func loginFailed(ctx context.Context, tx Tx, a Account, why string, row SessionRow) error {
+	object := personOf(a)
 	switch {
 	case a.ID == 0:
 		object, why = "", "unknown name"
@@ -77,14 +101,8 @@ func loginFailed(ctx context.Context, tx Tx, a Account, row SessionRow) error {
 	return audit(ctx, tx, row.CreatedAt, "", "login.failed", object, why+", from "+row.Address)
 }
 
-func (p *People) loginDone(ctx context.Context, tx Tx, a Account, row SessionRow) error {
-	now, err := tx.Account(ctx, a.ID)
-	if err != nil && !missing(err) {
-		return err
-	}
-	if err != nil || now.Disabled || now.Password != a.Password || now.Role != a.Role {
-		return ErrCredentials // changed while the password was looked at
-	}
+// start stores a session, in the place of the oldest of too many.
+func (p *People) start(ctx context.Context, tx Tx, a Account, row SessionRow) error {
 	if err := tx.DeleteOldSessions(ctx, row.CreatedAt.Add(-p.options.SessionIdle), row.CreatedAt); err != nil {
 		return err
 	}

@@ -30,9 +30,36 @@ type Tx interface {
 	Accounts(ctx context.Context) ([]Account, error)
 	Account(ctx context.Context, id int64) (Account, error)
 	AccountByName(ctx context.Context, name string) (Account, error)
+	// AccountBySubject finds who signs in with an OpenID provider.
+	AccountBySubject(ctx context.Context, subject string) (Account, error)
 	// PutAccount inserts an account with ID 0, and sets its ID, or updates the one with
-	// that ID.
+	// that ID. TOTP and Passkeys are not written.
 	PutAccount(ctx context.Context, a *Account) error
+
+	// TOTP is the secret of an account's code app; it is stored sealed.
+	TOTP(ctx context.Context, account int64) ([]byte, error)
+	// SetTOTP stores it; nil removes it.
+	SetTOTP(ctx context.Context, account int64, secret []byte) error
+
+	// Passkeys are those of an account, the oldest first.
+	Passkeys(ctx context.Context, account int64) ([]PasskeyRow, error)
+	// PasskeyByCredential finds by what the authenticator calls it.
+	PasskeyByCredential(ctx context.Context, credential string) (PasskeyRow, error)
+	// PutPasskey inserts a passkey with ID 0, and sets its ID, or updates UsedAt and Data
+	// of the one with that ID. A credential that is there already is ErrExists.
+	PutPasskey(ctx context.Context, k *PasskeyRow) error
+	// DeletePasskey removes one; one that is not there is no error.
+	DeletePasskey(ctx context.Context, id int64) error
+
+	// Challenge finds by the hash of the challenge.
+	Challenge(ctx context.Context, hash string) (Challenge, error)
+	// PutChallenge stores one, in the place of one with the same hash. Data is sealed.
+	PutChallenge(ctx context.Context, c Challenge) error
+	// DeleteChallenge removes one; one that is not there is no error.
+	DeleteChallenge(ctx context.Context, hash string) error
+	// DropChallenges removes those that expired before now and, of those with a
+	// purpose, all but the latest keep.
+	DropChallenges(ctx context.Context, purpose string, now time.Time, keep int) error
 
 	// Session finds by the hash of the token.
 	Session(ctx context.Context, hash string) (SessionRow, error)
@@ -61,7 +88,7 @@ type Tx interface {
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 
-	// Audit adds a row to the audit.
+	// Audit adds an entry to the audit, which gets its ID and its Hash from the storage.
 	Audit(ctx context.Context, e AuditEntry) error
 }
 
@@ -73,4 +100,16 @@ type AuditEntry struct {
 	Action string    `json:"action"` // such as "login" or "account.role"
 	Object string    `json:"object"` // such as "user:bob"
 	Detail string    `json:"detail"`
+	// Hash is that of Chain; empty of entries from before there was one.
+	Hash string `json:"hash"`
+}
+
+// Challenge is what somebody was asked for and has not answered yet.
+type Challenge struct {
+	// Hash is the SHA-256 of what the answer gives back, hexadecimal.
+	Hash string
+	// Purpose says what for, and in which session.
+	Purpose   string
+	Data      []byte
+	ExpiresAt time.Time
 }

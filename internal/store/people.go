@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -49,12 +50,18 @@ func person[T any](rows []T, err error) (T, error) {
 
 func (t *Tx) accounts(ctx context.Context, rest string, args ...any) ([]people.Account, error) {
 	var out []people.Account
-	query := "select id, name, role, password, disabled, created_at, updated_at from accounts" + rest
+	query := `select id, name, role, password, disabled, created_at, updated_at, totp is not null, totp_step, recovery, subject,
+		(select count(*) from passkeys where account = accounts.id) from accounts` + rest
 	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
 		var a people.Account
 		var created, updated int64
-		err := rows.Scan(&a.ID, &a.Name, &a.Role, &a.Password, &a.Disabled, &created, &updated)
-		a.CreatedAt, a.UpdatedAt = fromMs(created), fromMs(updated)
+		var recovery string
+		var subject sql.NullString
+		err := rows.Scan(&a.ID, &a.Name, &a.Role, &a.Password, &a.Disabled, &created, &updated, &a.TOTP, &a.TOTPStep, &recovery, &subject, &a.Passkeys)
+		a.CreatedAt, a.UpdatedAt, a.Subject = fromMs(created), fromMs(updated), subject.String
+		if recovery != "" {
+			a.Recovery = strings.Fields(recovery)
+		}
 		out = append(out, a)
 		return err
 	})
@@ -79,19 +86,26 @@ func (t *Tx) AccountByName(ctx context.Context, name string) (people.Account, er
 	return person(t.accounts(ctx, " where name = $1", name))
 }
 
+// AccountBySubject is the account of an OpenID person, or people.ErrNotFound.
+func (t *Tx) AccountBySubject(ctx context.Context, subject string) (people.Account, error) {
+	return person(t.accounts(ctx, " where subject = $1", subject))
+}
+
 // PutAccount inserts an account with ID 0, and sets its ID, or updates the one with that
 // ID. Errors: people.ErrExists for the name, people.ErrNotFound.
 func (t *Tx) PutAccount(ctx context.Context, a *people.Account) error {
+	recovery, subject := strings.Join(a.Recovery, " "), sql.NullString{String: a.Subject, Valid: a.Subject != ""}
 	if a.ID == 0 {
-		return inserted(t.one(ctx, `insert into accounts (name, role, password, disabled, created_at, updated_at)
-			values ($1, $2, $3, $4, $5, $6) on conflict (name) do nothing returning id`,
-			[]any{a.Name, string(a.Role), a.Password, a.Disabled, ms(a.CreatedAt), ms(a.UpdatedAt)}, &a.ID))
+		return inserted(t.one(ctx, `insert into accounts (name, role, password, disabled, created_at, updated_at, totp_step, recovery, subject)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning id`,
+			[]any{a.Name, string(a.Role), a.Password, a.Disabled, ms(a.CreatedAt), ms(a.UpdatedAt), a.TOTPStep, recovery, subject}, &a.ID))
 	}
 	if err := t.nameFree(ctx, "accounts", a.Name, a.ID); err != nil {
 		return taken(err)
 	}
-	n, err := t.exec(ctx, "update accounts set name = $2, role = $3, password = $4, disabled = $5, updated_at = $6 where id = $1",
-		a.ID, a.Name, string(a.Role), a.Password, a.Disabled, ms(a.UpdatedAt))
+	n, err := t.exec(ctx, `update accounts set name = $2, role = $3, password = $4, disabled = $5, updated_at = $6,
+		totp_step = $7, recovery = $8, subject = $9 where id = $1`,
+		a.ID, a.Name, string(a.Role), a.Password, a.Disabled, ms(a.UpdatedAt), a.TOTPStep, recovery, subject)
 	return updated(n, err)
 }
 

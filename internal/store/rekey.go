@@ -26,11 +26,20 @@ func (s *Store) Rekey(ctx context.Context, next *seal.Keyset) error {
 				update: "update monitors set headers = $2 where id = $1",
 				place:  func(id int64, _ string) string { return headersPlace(id) },
 			},
+			{
+				query:  "select id, name, totp from accounts where totp is not null order by id",
+				update: "update accounts set totp = $2 where id = $1",
+				place:  func(id int64, _ string) string { return totpPlace(id) },
+			},
 		}
 		for _, column := range sealed {
 			if err := t.reseal(ctx, next, column); err != nil {
 				return fmt.Errorf("seal under another key: %w", err)
 			}
+		}
+		// Challenges are sealed, too, but last minutes.
+		if _, err := t.exec(ctx, "delete from challenges"); err != nil {
+			return fmt.Errorf("drop challenges: %w", err)
 		}
 		return nil
 	})

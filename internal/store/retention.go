@@ -257,12 +257,16 @@ func (s *Store) retainRows(ctx context.Context, now time.Time, r Retention, done
 			r.Deliveries, &done.Notifications,
 		},
 		{"deliveries", "at < $1", r.Deliveries, &done.Deliveries},
-		{"audit", "at < $1", r.Audit, &done.Audit},
 	} {
 		if table.keep < 0 {
 			continue
 		}
 		if err := s.drop(ctx, table.name, "id", table.where, ms(now.Add(-table.keep)), table.dropped); err != nil {
+			return err
+		}
+	}
+	if r.Audit > 0 {
+		if err := s.dropAudit(ctx, ms(now.Add(-r.Audit)), &done.Audit); err != nil {
 			return err
 		}
 	}

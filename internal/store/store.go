@@ -112,7 +112,11 @@ func (s *Store) run(ctx context.Context, db *sql.DB, kept *statements, options *
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	t := &Tx{tx: tx, store: s, reads: options != nil, kept: kept}
-	if err := fn(t); err != nil {
+	err = fn(t)
+	if err == nil {
+		err = t.writeAudit(ctx)
+	}
+	if err != nil {
 		return explain(err)
 	}
 	if err := tx.Commit(); err != nil {

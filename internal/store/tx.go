@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpvigil/mcpvigil/internal/people"
 )
 
 // Tx is a transaction. It is used by one goroutine and ends with the function that it
@@ -21,6 +23,8 @@ type Tx struct {
 	axes map[int64]axes
 	// spread is in which time the first checks of new monitors start, if not in firstWithin.
 	spread time.Duration
+	// audits are entries that are written when the transaction ends.
+	audits []people.AuditEntry
 }
 
 // SQL is the transaction itself, for a job queue.

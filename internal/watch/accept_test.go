@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/people/peopletest"
 	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
@@ -22,6 +23,8 @@ type desk struct {
 	account  people.Account
 	session  people.SessionRow
 	settings map[string]string
+	secret   []byte
+	asked    people.Challenge
 }
 
 func (d *desk) View(_ context.Context, f func(people.Tx) error) error   { return f(d) }
@@ -44,7 +47,7 @@ func (d *desk) AccountByName(_ context.Context, name string) (people.Account, er
 }
 
 func (d *desk) PutAccount(_ context.Context, a *people.Account) error {
-	a.ID = 1
+	a.ID, a.TOTP = 1, d.secret != nil
 	d.account = *a
 	return nil
 }
@@ -57,6 +60,23 @@ func (d *desk) InsertSession(_ context.Context, s people.SessionRow) error {
 	d.session = s
 	return nil
 }
+
+func (d *desk) TOTP(context.Context, int64) ([]byte, error) { return d.secret, nil }
+
+func (d *desk) SetTOTP(_ context.Context, _ int64, secret []byte) error {
+	d.secret, d.account.TOTP = secret, true
+	return nil
+}
+
+func (d *desk) Challenge(context.Context, string) (people.Challenge, error) { return d.asked, nil }
+
+func (d *desk) PutChallenge(_ context.Context, c people.Challenge) error {
+	d.asked = c
+	return nil
+}
+
+func (d *desk) DeleteChallenge(context.Context, string) error                { return nil }
+func (d *desk) DropChallenges(context.Context, string, time.Time, int) error { return nil }
 
 func (d *desk) TouchSession(context.Context, string, time.Time) error         { return nil }
 func (d *desk) DeleteSession(context.Context, string) error                   { return nil }
@@ -89,6 +109,7 @@ func prover(t *testing.T) func(people.Statement) (people.Proof, time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	code := peopletest.EnrolTOTP(t, p, session, password, now)
 	given := map[string]people.Proof{}
 	return func(st people.Statement) (people.Proof, time.Time) {
 		t.Helper()
@@ -97,7 +118,7 @@ func prover(t *testing.T) func(people.Statement) (people.Proof, time.Time) {
 			return proof, proof.At()
 		}
 		now = now.Add(time.Minute)
-		proof, err := p.Prove(ctx, session, people.Password(password), st)
+		proof, err := p.Prove(ctx, session, people.Code(password, code()), st)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/engine"
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/people/peopletest"
 	"github.com/mcpvigil/mcpvigil/internal/seal"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/store"
@@ -109,6 +110,7 @@ type day struct {
 	engine  *engine.Engine
 	ops     *ops.Ops
 	people  *people.People
+	code    func() string // of ann's code app
 	monitor int64
 	stop    func()
 }
@@ -217,7 +219,7 @@ func (d *day) view(f func(tx *store.Tx) error) {
 func (d *day) actor() people.Actor {
 	d.t.Helper()
 	ctx := d.t.Context()
-	token, _, err := d.people.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
+	token, _, err := d.people.Login(ctx, "ann", "correct horse battery", d.code(), "127.0.0.1", "test")
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -239,6 +241,11 @@ func (d *day) setUp() {
 	if _, err := d.people.Setup(ctx, token, "ann", "correct horse battery"); err != nil {
 		d.t.Fatal(err)
 	}
+	_, session, err := d.people.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.code = peopletest.EnrolTOTP(d.t, d.people, session, "correct horse battery", d.now())
 	now := d.now()
 	m := watch.Monitor{
 		Source: watch.FromAPI, Revision: 1, CreatedAt: now, UpdatedAt: now,
@@ -273,9 +280,9 @@ func (d *day) accept() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	_, err = d.ops.Accept(ctx, actor, d.monitor, ops.Acceptance{
+	_, _, err = d.ops.Accept(ctx, actor, d.monitor, ops.Acceptance{
 		Digest: review.Digest, All: true, Reason: "the marker is a false alarm",
-		Proof: ops.Proof{Password: "correct horse battery"},
+		Proof: ops.Proof{Password: "correct horse battery", Code: d.code()},
 	})
 	if err != nil {
 		d.t.Fatal(err)

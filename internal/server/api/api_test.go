@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/people/peopletest"
 	"github.com/mcpvigil/mcpvigil/internal/seal"
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -85,6 +86,7 @@ type world struct {
 	offset atomic.Int64 // of the clock
 	// credentials by role: "session viewer", "key editor".
 	credentials map[string]string
+	codes       map[string]func() string // of code apps, by credential
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.offset.Load())) }
@@ -110,7 +112,7 @@ func open(t testing.TB, url string) *store.Store {
 
 func newWorld(t testing.TB, s *store.Store, change ...func(*api.Deps)) *world {
 	t.Helper()
-	w := &world{t: t, store: s, engine: &fakeEngine{}, credentials: map[string]string{}, log: new(logged)}
+	w := &world{t: t, store: s, engine: &fakeEngine{}, credentials: map[string]string{}, codes: map[string]func() string{}, log: new(logged)}
 	t.Cleanup(func() {
 		if text := w.log.String(); text != "" {
 			t.Errorf("the server logged:\n%s", text)
@@ -150,6 +152,9 @@ func (w *world) populate() *world {
 		w.request("POST", "/accounts", admin, map[string]any{"name": role, "role": role, "new_password": password, "password": password}, http.StatusCreated, nil)
 		w.credentials["session "+role] = w.signIn(role)
 	}
+	for _, name := range []string{"admin", "approver"} {
+		w.enrol(name)
+	}
 	for _, role := range []string{"viewer", "editor", "admin"} {
 		var key struct{ Key string }
 		w.request("POST", "/keys", admin, map[string]any{"name": "k-" + role, "role": role}, http.StatusCreated, &key)
@@ -158,9 +163,33 @@ func (w *world) populate() *world {
 	return w
 }
 
+// enrol sets up a code app for who is signed in under a name of credentials.
+func (w *world) enrol(name string) {
+	w.t.Helper()
+	credential := w.credentials["session "+name]
+	actor, err := w.people.AuthenticateSession(context.Background(), strings.TrimPrefix(credential, "cookie:"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	session, _ := actor.Session()
+	w.codes[credential] = peopletest.EnrolTOTP(w.t, w.people, session, password, w.now())
+}
+
+// coded is a body with a code beside the right password, where the account has a code
+// app and the body does not say which code.
+func (w *world) coded(credential string, body any) any {
+	fields, ok := body.(map[string]any)
+	code := w.codes[credential]
+	if _, there := fields["code"]; !ok || there || code == nil || fields["password"] != password {
+		return body
+	}
+	return with(fields, "code", code())
+}
+
 func (w *world) signIn(name string) string {
 	w.t.Helper()
-	answer := w.request("POST", "/session", "", map[string]any{"name": name, "password": password}, http.StatusCreated, nil)
+	body := w.coded(w.credentials["session "+name], map[string]any{"name": name, "password": password})
+	answer := w.request("POST", "/session", "", body, http.StatusCreated, nil)
 	for _, c := range answer.cookies {
 		if c.Name == "mcpvigil_session" {
 			return "cookie:" + c.Value
@@ -213,7 +242,7 @@ func (w *world) request(method, path, credential string, body any, want int, out
 	w.t.Helper()
 	var reader io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
+		data, err := json.Marshal(w.coded(credential, body))
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func (w *world) ended() {
 	w.request("DELETE", path("/keys/%d", key.ID), admin, nil, http.StatusNoContent, nil)
 	w.credentials["revoked key"] = key.Key
 	short := people.New(w.store.People(), people.Options{Now: w.now, SessionMax: time.Second})
-	token, _, err := short.Login(ctx, "admin", password, "", "192.0.2.1", "test")
+	token, _, err := short.Login(ctx, "admin", password, w.codes[admin](), "192.0.2.1", "test")
 	if err != nil {
 		w.t.Fatal(err)
 	}

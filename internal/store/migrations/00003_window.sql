@@ -15,8 +15,10 @@ create index passkeys_account on passkeys (account);
 -- What was asked of a browser and not answered yet. Each is used once.
 create table challenges (
   hash text primary key,                  -- SHA-256 of what the browser gives back
-  purpose text not null, data text not null, expires_at bigint not null
+  purpose text not null, data $BLOB not null, -- sealed
+  expires_at bigint not null
 );
+create index challenges_purpose on challenges (purpose, expires_at);
 
 -- Each row of the audit holds the hash of the one before it.
 alter table audit add column hash text not null default '';

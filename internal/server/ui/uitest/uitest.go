@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/people/peopletest"
 	"github.com/mcpvigil/mcpvigil/internal/seal"
 	"github.com/mcpvigil/mcpvigil/internal/server/board"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -42,6 +43,8 @@ type World struct {
 	Board  *board.Board
 	// URL is where it is served.
 	URL string
+	// codes are those of code apps, by the name of the account.
+	codes map[string]func() string
 	// Tokens are those of the sessions, by the name of the account.
 	Tokens map[string]string
 	log    *logged
@@ -71,7 +74,7 @@ func New(t testing.TB) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &World{t: t, Store: s, People: people.New(s.People(), people.Options{}), Tokens: map[string]string{}, log: new(logged)}
+	w := &World{t: t, Store: s, People: people.New(s.People(), people.Options{PublicURL: "http://localhost"}), codes: map[string]func() string{}, Tokens: map[string]string{}, log: new(logged)}
 	t.Cleanup(func() {
 		if text := w.log.String(); text != "" {
 			t.Errorf("the server logged:\n%s", text)
@@ -110,8 +113,22 @@ func (w *World) accounts(ctx context.Context) {
 		if _, err := w.People.CreateAccount(ctx, admin, people.Password(Password), string(role), Password, role); err != nil {
 			w.t.Fatal(err)
 		}
-		w.signIn(ctx, string(role))
+		session := w.signIn(ctx, string(role))
+		if role == people.Approver {
+			w.codes[string(role)] = peopletest.EnrolTOTP(w.t, w.People, session, Password, time.Now())
+		}
 	}
+	w.codes["admin"] = peopletest.EnrolTOTP(w.t, w.People, admin, Password, time.Now())
+}
+
+// Proof is what a person adds to a form to prove it: admin and approver have a code app.
+func (w *World) Proof(name string) url.Values {
+	w.t.Helper()
+	form := url.Values{"proof_password": {Password}}
+	if code := w.codes[name]; code != nil {
+		form.Set("proof_code", code())
+	}
+	return form
 }
 
 func (w *World) signIn(ctx context.Context, name string) *people.Session {

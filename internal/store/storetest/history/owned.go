@@ -209,6 +209,8 @@ func testSettings(t *testing.T, b *bench) {
 			t.Fatalf("audit %v, %v", all, err)
 		}
 		second.ID, first.ID = all[0].ID, all[1].ID
+		first.Hash = first.Chain("")
+		second.Hash = second.Chain(first.Hash)
 		same(t, "the latest first", []people.AuditEntry{second, first}, all)
 		for _, f := range []store.AuditFilter{{Actor: "user:ann"}, {Action: "login"}, {After: second.ID}} {
 			got, err := tx.AuditLog(ctx, f)
