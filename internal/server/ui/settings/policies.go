@@ -88,6 +88,7 @@ type told struct {
 // rehearse tells who would hear of an incident that opened now, and when, if nobody
 // acknowledged it: by what decides of real ones.
 func rehearse(e *watch.Escalation, state string, now time.Time) (out []told) {
+	now = now.Truncate(time.Millisecond)
 	i := watch.Incident{Monitor: 1, Axis: axisOf(state), State: state, Key: "rehearsal", OpenedAt: now, Due: now}
 	for !i.Due.IsZero() && len(out) < maxTold {
 		at := i.Due

@@ -178,7 +178,7 @@ func span(d time.Duration) string {
 	day := 24 * time.Hour
 	switch {
 	case d == 0:
-		return "0s"
+		return "0"
 	case d%day == 0:
 		return strconv.Itoa(int(d/day)) + "d"
 	}

@@ -37,8 +37,8 @@ func (f channelForm) field(ctx context.Context, field alert.Field) shell.Field {
 	if own, ok := labels[field.Name]; ok {
 		label = lang.T(ctx, own)
 	}
-	if field.Required {
-		label += " *"
+	if !field.Required {
+		label = lang.T(ctx, "%s (optional)", label)
 	}
 	out := shell.Field{
 		Name: "settings." + field.Name, Label: label, Value: f.values[field.Name], Required: field.Required,
