@@ -105,8 +105,6 @@ func (f *windowForm) path() string {
 	return windowPath(f.id)
 }
 
-func (f *windowForm) proof() bool { return f.kind == watch.ExpectedChange || asksProof(f.refused) }
-
 func (f *windowForm) problems() shell.Problems {
 	out := shell.ProblemsOf(f.refused)
 	for field, p := range out { // of one line of many

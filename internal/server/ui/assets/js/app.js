@@ -36,21 +36,63 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Keys: an element with data-key="x" is pressed or focused by that key. ? shows them.
+// Keys: an element with data-key="x" is pressed or focused by that key. ? lists them.
 function typing(target) {
-  return target.closest("input, select, textarea, [contenteditable]") !== null;
+  return target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]") !== null;
 }
 
 function act(element) {
-  if (element.matches("input, select, textarea")) {
+  if (element.matches("input:not([type=checkbox], [type=radio]), select, textarea")) {
     element.focus();
     return;
   }
   element.click();
 }
 
+// keyed are the elements that have a key and can be seen, the first of each key.
+function keyed() {
+  const found = new Map();
+  for (const element of document.querySelectorAll("[data-key]")) {
+    if (!found.has(element.dataset.key) && element.getClientRects().length > 0) found.set(element.dataset.key, element);
+  }
+  return found;
+}
+
+// called is what a person calls an element.
+function called(element) {
+  const label = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.getAttribute("placeholder");
+  return (label || element.textContent).trim().replace(/\s+/g, " ");
+}
+
+const keys = document.getElementById("keys");
+
+function showKeys() {
+  if (!keys || keys.open || document.querySelector("dialog[open]")) return;
+  const list = keys.querySelector("dl");
+  for (const old of list.querySelectorAll("[data-of-page]")) old.remove();
+  for (const [key, element] of keyed()) {
+    const term = document.createElement("dt");
+    const mark = document.createElement("kbd");
+    mark.textContent = key;
+    term.append(mark);
+    const text = document.createElement("dd");
+    text.textContent = called(element);
+    for (const one of [term, text]) {
+      one.dataset.ofPage = "";
+      list.append(one);
+    }
+  }
+  keys.showModal();
+}
+
+for (const button of document.querySelectorAll("[data-keys]")) {
+  button.hidden = false;
+  button.addEventListener("click", showKeys);
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (document.querySelector("dialog[open]")) return; // which Escape closes by itself
   if (event.key === "Escape") {
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
     if (typing(event.target)) event.target.blur();
@@ -58,14 +100,13 @@ document.addEventListener("keydown", (event) => {
   }
   if (typing(event.target)) return;
   if (event.key === "?") {
-    document.documentElement.toggleAttribute("data-keys");
+    event.preventDefault();
+    showKeys();
     return;
   }
-  for (const element of document.querySelectorAll("[data-key]")) {
-    if (element.dataset.key === event.key && element.getClientRects().length > 0) {
-      event.preventDefault();
-      act(element);
-      return;
-    }
+  const element = keyed().get(event.key);
+  if (element) {
+    event.preventDefault();
+    act(element);
   }
 });
