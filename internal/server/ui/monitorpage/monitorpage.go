@@ -99,6 +99,15 @@ func (p *pages) standing(q *shell.Request, m *ops.Monitor) *standing {
 	return s
 }
 
+// statusPath is where the live part asks whether it still holds.
+func (s *standing) statusPath(whole bool) string {
+	path := "/status?v=" + s.Version
+	if !whole {
+		path += "&line=yes"
+	}
+	return below(s.ID, path)
+}
+
 // status answers with the part of the page that keeps itself up to date, or with nothing
 // when it is shown already.
 func (p *pages) status(q *shell.Request) error {
@@ -114,7 +123,7 @@ func (p *pages) status(q *shell.Request) error {
 	if !q.Partial() {
 		return q.Go(below(m.ID, ""), "")
 	}
-	return q.Part(live(s))
+	return q.Part(live(s, q.URL.Query().Get("line") == ""))
 }
 
 // overviewData is what the first tab shows.

@@ -1,8 +1,6 @@
 package monitorpage
 
 import (
-	"time"
-
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
@@ -27,7 +25,7 @@ func (p *pages) next(q *shell.Request, m *ops.Monitor) step {
 	case m.Paused:
 		return step{Text: q.T("Nothing is checked while it is paused. Resume it to know how the server is.")}
 	case s.LastCheck == nil:
-		return step{Text: q.T("It was never checked. The first check runs within %s.", time.Duration(m.Interval).String())}
+		return step{Text: q.T("It was never checked. The first check runs within %s.", durationText(m.Interval))}
 	case s.Stale:
 		return step{Tone: "warn", Text: q.T("No check for three intervals: see that a process runs for its locations."), Path: below(m.ID, "/checks"), Link: q.T("Checks")}
 	case s.Availability.State == watch.Down:

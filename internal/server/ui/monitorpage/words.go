@@ -25,7 +25,7 @@ func firstIncidents(all []watch.Incident) []watch.Incident {
 }
 
 func lasted(i *watch.Incident) string {
-	return i.ResolvedAt.Sub(i.OpenedAt).Round(time.Second).String()
+	return durationText(watch.Duration(i.ResolvedAt.Sub(i.OpenedAt).Round(time.Second)))
 }
 
 // shortDigest is enough of a digest for a person to tell it from others.
