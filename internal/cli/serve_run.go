@@ -25,6 +25,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/mcpserver"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/cspreport"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -168,15 +169,16 @@ func (m *monitor) wire() error {
 	if err != nil {
 		return err
 	}
+	reports := cspreport.New(m.log, time.Now)
 	pages, err := ui.New(ui.Deps{
 		Ops: operations, People: m.people, Board: m.board, OpenID: provider, NoPasswordLogin: m.o.openid.noPasswords,
-		PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log, About: m.about(),
+		PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log, About: m.about(), Reports: reports,
 	})
 	if err != nil {
 		return err
 	}
 	m.handler = server.New(server.Deps{
-		Store: m.db.Store, Engine: m.engine, People: m.people, API: rest, Pages: pages,
+		Store: m.db.Store, Engine: m.engine, People: m.people, API: rest, Pages: pages, PolicyReports: reports.Count,
 		MCP:         mcpserver.New(mcpserver.Deps{Ops: operations, Key: m.people.AuthenticateKey, Version: buildVersion(), Logger: m.log}),
 		OpenMetrics: m.o.openMetrics, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log,
 	})

@@ -32,6 +32,11 @@ func (s *server) newRegistry() *prometheus.Registry {
 	})
 	info.Set(1)
 	r.MustRegister(info)
+	if s.PolicyReports != nil {
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "mcpvigil_csp_reports_total", Help: "Reports of browsers that the policy of a page kept something from happening.",
+		}, func() float64 { return float64(s.PolicyReports()) }))
+	}
 	return r
 }
 

@@ -37,6 +37,8 @@ type Deps struct {
 	People *people.People
 	// API answers below /api/v1/, MCP at /mcp, Pages everywhere else; nil: nothing does.
 	API, MCP, Pages http.Handler
+	// PolicyReports counts what browsers reported of the pages; nil: nothing does.
+	PolicyReports func() uint64
 	// OpenMetrics lets everybody read metrics, probes and health.
 	OpenMetrics bool
 	// PublicURL is where people reach the server, as a browser has it.

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/cspreport"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/incidents"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
@@ -36,6 +37,8 @@ type Deps struct {
 	// PublicURL is the address that browsers know the server by.
 	PublicURL string
 	Version   string
+	// Reports takes what browsers report of the pages; nil: it is made.
+	Reports *cspreport.Reports
 	// About is what the process was started with.
 	About  settings.About
 	Logger *slog.Logger
@@ -65,6 +68,9 @@ func New(d Deps) (http.Handler, error) {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
+	if d.Reports == nil {
+		d.Reports = cspreport.New(d.Logger, d.Now)
+	}
 	files, err := assets.Load()
 	if err != nil {
 		return nil, err
@@ -75,6 +81,7 @@ func New(d Deps) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/{version}/{name}", files)
+	mux.Handle("POST "+shell.ReportPath, d.Reports)
 	for _, route := range Routes(d) {
 		mux.Handle(route.Method+" "+route.Path, s.Handler(route))
 	}
