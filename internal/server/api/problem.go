@@ -72,7 +72,7 @@ func status(code ops.Code) int {
 		return http.StatusUnprocessableEntity
 	case ops.Unauthenticated, ops.WrongPassword, ops.CodeRequired:
 		return http.StatusUnauthorized
-	case ops.Forbidden, ops.ProofRequired, ops.FactorRequired:
+	case ops.Forbidden, ops.ProofRequired, ops.FactorRequired, ops.SignInAgain:
 		return http.StatusForbidden
 	case ops.NotFound:
 		return http.StatusNotFound

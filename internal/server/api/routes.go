@@ -143,6 +143,11 @@ func write(method, path, id, summary string, status int, register func(*API, hum
 	return Route{Method: method, Path: path, OperationID: id, Permission: people.Write, Summary: summary, Status: status, Also: also, register: register}
 }
 
+// ownAccount is a route about the account of the person who is signed in.
+func ownAccount(method, path, id, summary string, status int, register func(*API, huma.Operation), also ...int) Route {
+	return Route{Method: method, Path: path, OperationID: id, Permission: people.Read, Person: true, Summary: summary, Status: status, Also: also, register: register}
+}
+
 func admin(r Route) Route {
 	r.Permission = people.Administer
 	return r
@@ -163,7 +168,7 @@ func accessRoutes() []Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/session", OperationID: "signIn", Permission: Open, Status: http.StatusCreated,
-			Summary: "Sign in", Description: "The session is in a cookie of the answer.",
+			Summary: "Sign in", Description: "With a code where the account has a code app: answers 401 code-required without. The session is in a cookie of the answer.",
 			Also: []int{http.StatusUnauthorized}, register: handle((*API).signIn),
 		},
 		{
@@ -179,6 +184,14 @@ func accessRoutes() []Route {
 			Method: http.MethodDelete, Path: "/sessions/{id}", OperationID: "revokeSession", Permission: people.Read, Person: true, Status: http.StatusNoContent,
 			Summary: "End a session of the own account", Also: []int{missing}, register: handle((*API).revokeSession),
 		},
+		ownAccount(http.MethodGet, "/account/factors", "getFactors", "What the own account signs in and proves with", http.StatusOK, handle((*API).factors)),
+		described(ownAccount(http.MethodPost, "/account/totp", "beginTOTP", "Set up a code app", http.StatusOK, handle((*API).beginTOTP)),
+			"With the password, and a code where there is a code app already, which counts until the new one is confirmed."),
+		described(ownAccount(http.MethodPost, "/account/totp/confirm", "confirmTOTP", "Confirm a code app with its first code", http.StatusOK, handle((*API).confirmTOTP), missing),
+			"Answers ten recovery codes, which are not shown again, and ends the account's other sessions."),
+		ownAccount(http.MethodDelete, "/account/totp", "removeTOTP", "Remove the code app and the recovery codes", http.StatusNoContent, handle((*API).removeTOTP), missing),
+		described(ownAccount(http.MethodPost, "/account/recovery", "newRecoveryCodes", "Replace the recovery codes", http.StatusOK, handle((*API).newRecoveryCodes)),
+			"Each counts once, in the place of a code of the code app."),
 		read("/openapi.json", "getOpenAPI", "This document", handle((*API).openAPI)),
 	}
 }
@@ -333,5 +346,18 @@ func peopleRoutes() []Route {
 		},
 		admin(write(http.MethodDelete, "/keys/{id}", "revokeKey", "End an API key", http.StatusNoContent, handle((*API).revokeKey), missing)),
 		admin(read("/audit", "listAudit", "Who did what, the latest first", handle((*API).audit))),
+		{
+			Method: http.MethodGet, Path: "/audit/export", OperationID: "exportAudit", Permission: people.Administer, Status: http.StatusOK, Media: "application/x-ndjson",
+			Summary:     "All of the audit, the oldest first",
+			Description: "An entry a line, with its hash and that of the one before it: mcpvigil audit verify looks whether the file is whole.",
+			register:    handle((*API).exportAudit),
+		},
+		admin(read("/audit/state", "getAuditState", "Whether the audit is whole", handle((*API).auditState))),
+		{
+			Method: http.MethodPost, Path: "/accounts/{id}/reset", OperationID: "resetFactors", Permission: people.Administer, Person: true, Status: http.StatusNoContent,
+			Summary: "Remove code app, recovery codes and passkeys of an account", Description: "For who has lost them. With a proof of who does it. Ends the account's sessions.",
+			Also: []int{missing}, register: handle((*API).resetFactors),
+		},
+		admin(write(http.MethodDelete, "/accounts/{id}/sessions", "endSessions", "End all sessions of an account", http.StatusNoContent, handle((*API).endSessions), missing)),
 	}
 }

@@ -34,10 +34,10 @@ func permitted() map[string][]string {
 		"createMonitor editMonitor deleteMonitor pauseMonitor resumeMonitor runMonitor putMonitor acknowledgeIncident " +
 			"assignIncident commentIncident snoozeIncident putStatusPage deleteStatusPage " +
 			"createWindow putWindow deleteWindow": writers,
-		"export createChannel putChannel deleteChannel testChannel putEscalation deleteEscalation listAccounts listKeys revokeKey listAudit": admins,
-		"signOut listSessions revokeSession editAccount": persons,
-		"acceptSurface withdrawApprovals withdrawProposal rejectSurface": accepter,
-		"createAccount createKey":                        owner,
+		"exportAudit getAuditState endSessions export createChannel putChannel deleteChannel testChannel putEscalation deleteEscalation listAccounts listKeys revokeKey listAudit": admins,
+		"signOut listSessions revokeSession editAccount getFactors beginTOTP confirmTOTP removeTOTP newRecoveryCodes":                                                              persons,
+		"acceptSurface withdrawApprovals withdrawProposal rejectSurface":                                                                                                           accepter,
+		"createAccount createKey resetFactors": owner,
 	} {
 		for _, id := range strings.Fields(ids) {
 			out[id] = who

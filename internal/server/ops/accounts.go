@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
@@ -50,6 +49,20 @@ func person(actor people.Actor, p people.Permission) (*people.Session, error) {
 	return session, nil
 }
 
+// Shown is what a person shows, for who asks package people itself. It may be nil.
+func Shown(s *people.Session, p Proof) (people.Factor, error) {
+	if unshown(s, p) {
+		return nil, proofRequired("this")
+	}
+	return p.factor(), nil
+}
+
+// unshown tells whether a person shows nothing who could: who signs in with an OpenID
+// provider has no password, and a session that has just begun counts.
+func unshown(s *people.Session, p Proof) bool {
+	return p.factor() == nil && s.Account().Password != ""
+}
+
 // Accounts are all accounts.
 func (o *Ops) Accounts(ctx context.Context, actor people.Actor) ([]people.Account, error) {
 	if err := may(actor, people.Administer); err != nil {
@@ -66,7 +79,7 @@ func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountI
 	if err != nil {
 		return people.Account{}, err
 	}
-	if in.factor() == nil {
+	if unshown(session, in.Proof) {
 		return people.Account{}, proofRequired("to make an account")
 	}
 	a, err := o.people.CreateAccount(ctx, session, in.factor(), in.Name, in.NewPassword, in.Role)
@@ -86,7 +99,7 @@ func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edi
 	if err != nil {
 		return people.Account{}, err
 	}
-	if edit.factor() == nil {
+	if unshown(session, edit.Proof) {
 		return people.Account{}, proofRequired("to change an account")
 	}
 	factor := edit.factor()
@@ -143,21 +156,4 @@ func (o *Ops) RevokeKey(ctx context.Context, actor people.Actor, id int64) error
 		return err
 	}
 	return Personal(o.people.RevokeKey(ctx, actor, id))
-}
-
-// AuditLog is who did what, the latest first.
-func (o *Ops) AuditLog(ctx context.Context, actor people.Actor, f store.AuditFilter) (Page[people.AuditEntry], error) {
-	if err := may(actor, people.Administer); err != nil {
-		return Page[people.AuditEntry]{}, err
-	}
-	return list(ctx, o, actor, "entry", func(t *store.Tx) ([]people.AuditEntry, string, error) {
-		limit := f.Limit
-		f.Limit++ // one more tells whether there is a page after this one
-		entries, err := t.AuditLog(ctx, f)
-		if len(entries) <= limit {
-			return entries, "", err
-		}
-		entries = entries[:limit]
-		return entries, cursor(entries[limit-1].ID), err
-	})
 }

@@ -23,6 +23,7 @@ const (
 	ProofRequired   Code = "proof-required" // a person has to do it, with the password
 	FactorRequired  Code = "factor-required" // a passkey, or a code beside the password
 	CodeRequired    Code = "code-required"   // a code beside the password
+	SignInAgain     Code = "sign-in-again"   // the session is too old for it
 	NotFound        Code = "not-found"
 	Exists          Code = "exists"     // the name is taken
 	Conflict        Code = "conflict"   // somebody else changed it meanwhile
@@ -43,6 +44,9 @@ type Error struct {
 	Text, Hint string
 	// Problems are the fields of the request that are wrong.
 	Problems []watch.Problem
+	// Needs is what in a change takes a proof, for ProofRequired and when the proof is
+	// not good.
+	Needs []string
 	// RetryAfter is when to try again, for TooMany.
 	RetryAfter time.Duration
 }
@@ -128,6 +132,10 @@ func Personal(err error) error {
 		return refuse(CodeRequired, "give the code that the app shows now, or a recovery code", "%s", people.ErrCode.Error())
 	case errors.Is(err, people.ErrFactor):
 		return refuse(FactorRequired, "use your passkey, or set up a code app on the page of your account (/account)", "%s", people.ErrFactor.Error())
+	case errors.Is(err, people.ErrSessionAge):
+		return refuse(SignInAgain, "sign out, sign in again, and repeat it", "%s", people.ErrSessionAge.Error())
+	case errors.Is(err, people.ErrNoPasskeys):
+		return refuse(Conflict, "set --public-url to the address that browsers show", "%s", people.ErrNoPasskeys.Error())
 	case errors.Is(err, people.ErrUnauthenticated):
 		return refuse(Unauthenticated, "sign in, or send a key", "%s", people.ErrUnauthenticated.Error())
 	case errors.Is(err, people.ErrForbidden):
