@@ -13,12 +13,13 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// surfacePart is how many items are shown at a time, and maxFindings how many findings
-// beside one.
+// surfacePart is how many items are shown at a time, maxFindings how many findings beside
+// one, and maxSeen how many surfaces.
 const (
 	surfacePart = 200
 	maxFindings = 5
 	maxFilter   = 200
+	maxSeen     = 50
 )
 
 // surfaceData is what the list of a surface shows.
@@ -33,6 +34,8 @@ type surfaceData struct {
 	Found int
 	// More is the address of the part after it.
 	More string
+	// Seen are the last surfaces that the monitor showed.
+	Seen []ops.Sighting
 	// Now: it is what the server showed last.
 	Now bool
 }
@@ -69,6 +72,11 @@ func (p *pages) surface(q *shell.Request) error {
 	if q.Partial() {
 		return q.Part(itemList(&d))
 	}
+	seen, err := p.ops.Sightings(q.Context(), q.Actor, m.ID)
+	if err != nil {
+		return err
+	}
+	d.Seen = seen.Items[:min(len(seen.Items), maxSeen)]
 	return p.show(q, &m, "/surface", surfaceTab(&d))
 }
 

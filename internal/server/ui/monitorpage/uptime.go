@@ -12,8 +12,12 @@ import (
 
 const day = 24 * time.Hour
 
-// stripDays are how many days the strip shows.
-const stripDays = 90
+// stripDays are how many days the strip shows, and freshDays how many of them may not be
+// summed up yet.
+const (
+	stripDays = 90
+	freshDays = 2
+)
 
 func incidentPath(id int64) string { return "/incidents/" + strconv.FormatInt(id, 10) }
 
@@ -80,17 +84,28 @@ type strip struct {
 }
 
 func (p *pages) strip(q *shell.Request, m *ops.Monitor) (strip, error) {
-	ninety := spans[len(spans)-2]
-	points, err := p.points(q, m, ninety)
-	if err != nil {
-		return strip{}, err
-	}
-	byDay := make(map[int64]*point, len(points))
-	for i := range points {
-		byDay[points[i].At.Truncate(day).Unix()] = &points[i]
-	}
 	var s strip
-	first := q.Now().Truncate(day).Add(-(stripDays - 1) * day)
+	today := q.Now().Truncate(day)
+	first := today.Add(-(stripDays - 1) * day)
+	rollups, err := p.ops.Rollups(q.Context(), q.Actor, m.ID, day, first, today)
+	if err != nil {
+		return s, err
+	}
+	byDay := make(map[int64]*point, len(rollups.Items)+freshDays)
+	for i := range rollups.Items {
+		byDay[rollups.Items[i].From.Unix()] = &point{Counts: rollups.Items[i].Counts}
+	}
+	for i := range freshDays { // they may not be summed up yet
+		at := today.Add(-time.Duration(i) * day)
+		if byDay[at.Unix()] != nil {
+			continue
+		}
+		up, err := p.ops.Uptime(q.Context(), q.Actor, m.ID, at, at.Add(day))
+		if err != nil {
+			return s, err
+		}
+		byDay[at.Unix()] = &point{Counts: up.Counts}
+	}
 	for i := range stripDays {
 		bar := dayBar{Day: first.Add(time.Duration(i) * day)}
 		if known, ok := byDay[bar.Day.Unix()]; ok {

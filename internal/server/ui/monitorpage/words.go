@@ -210,9 +210,10 @@ func findingState(found []lint.Finding) string {
 	return "state-degraded"
 }
 
-// outcome is that of a check as a state of the pages, with its English name.
-func outcome(r *watch.Result) (state, name string) {
-	switch r.Status {
+// statusState is that of a report as a state of the pages, with its English name. None is
+// that of a slot in which nothing ran.
+func statusState(status string) (state, name string) {
+	switch status {
 	case "":
 		return "paused", "Skipped"
 	case "healthy":
