@@ -239,3 +239,14 @@ func (o *Ops) Took(ctx context.Context, monitors []int64, days int) (out map[int
 	})
 	return out, err
 }
+
+// OpensPage tells whether a password is that of a status page, which is nil when there is
+// none: that takes the same work.
+func (o *Ops) OpensPage(ctx context.Context, page *Public, password string) (bool, error) {
+	hash := ""
+	if page != nil {
+		hash = page.Password
+	}
+	ok, err := o.people.Matches(ctx, password, hash)
+	return ok, Personal(err)
+}

@@ -20,8 +20,11 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/incidents"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/peoplepages"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/review"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/settings"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/statuspages"
 )
 
 // Deps are what the pages work on. Ops and People are required.
@@ -56,6 +59,9 @@ func Routes(d Deps) []shell.Route {
 		overview.Routes(overview.Deps{Ops: d.Ops, Board: d.Board, People: d.People}),
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
 		incidents.Routes(incidents.Deps{Ops: d.Ops}),
+		statuspages.Routes(statuspages.Deps{Ops: d.Ops, Now: d.Now}),
+		peoplepages.Routes(peoplepages.Deps{Ops: d.Ops, OpenID: d.OpenID}),
+		review.Routes(review.Deps{Ops: d.Ops}),
 		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }

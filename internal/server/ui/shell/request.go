@@ -79,6 +79,12 @@ func (q *Request) Part(c templ.Component) error { return q.PartWith(http.StatusO
 // PartWith answers with a part of a page and a status, which is put in place whatever it is.
 func (q *Request) PartWith(status int, c templ.Component) error { return q.write(status, c) }
 
+// Own answers with a page that has a frame of its own, as one that everybody may see.
+func (q *Request) Own(status int, c templ.Component) error { return q.write(status, c) }
+
+// Asset is the address of a file that pages load, such as app.css.
+func (q *Request) Asset(name string) string { return q.shell.assets.Path(name) }
+
 // write sends what was rendered to its end, so that no error follows half a page.
 func (q *Request) write(status int, c templ.Component) error {
 	var body bytes.Buffer
