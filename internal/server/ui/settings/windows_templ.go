@@ -233,9 +233,9 @@ func windowList(rows []windowRow, writes bool) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(lang.T(ctx, "Next"))
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(lang.T(ctx, "Comes next"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `windows.templ`, Line: 48, Col: 30}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `windows.templ`, Line: 48, Col: 36}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -717,11 +717,11 @@ func windowEdit(f *windowForm, title string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "start", Label: lang.T(ctx, "Start"), Type: "datetime-local", Value: f.start, Problems: problems}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "start", Label: lang.T(ctx, "Starts"), Type: "datetime-local", Value: f.start, Problems: problems}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "end", Label: lang.T(ctx, "End"), Type: "datetime-local", Value: f.end, Problems: problems}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "end", Label: lang.T(ctx, "Ends"), Type: "datetime-local", Value: f.end, Problems: problems}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
