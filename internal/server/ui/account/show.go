@@ -55,8 +55,15 @@ func grouped(secret string) string {
 // device says what a browser calls itself in two words, for people to know it again.
 func device(agent string) (browser, system string) {
 	for _, known := range []struct{ mark, name string }{
-		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"},
-		{"HeadlessChrome/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"},
+		{"Edg/", "Edge"},
+		{"OPR/", "Opera"},
+		{"Firefox/", "Firefox"},
+		{"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"},
+		{"HeadlessChrome/", "Chrome"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
+		{"curl/", "curl"},
 	} {
 		if strings.Contains(agent, known.mark) {
 			browser = known.name
