@@ -137,7 +137,7 @@ func (a *app) newRootCommand() *cobra.Command {
 	root.AddCommand(
 		a.newCheckCommand(), a.newPingCommand(), a.newDoctorCommand(), a.newInspectCommand(),
 		a.newLockCommand(), a.newVerifyCommand(), a.newDiffCommand(), a.newLintCommand(),
-		a.newServeCommand(), a.newBackupCommand(), a.newRestoreCommand(), a.newExportCommand(), a.newRotateKeyCommand(), a.newMCPCommand(),
+		a.newServeCommand(), a.newBackupCommand(), a.newRestoreCommand(), a.newExportCommand(), a.newRotateKeyCommand(), a.newAuditCommand(), a.newMCPCommand(),
 		a.newLoginCommand(), a.newValidateCommand(), a.newImportCommand(), a.newVersionCommand(),
 		a.newDemoCommand(), a.newDemoServerCommand(), a.newCopyToCommand(),
 	)
