@@ -14,7 +14,7 @@ func (o *Ops) ResetFactors(ctx context.Context, actor people.Actor, id int64, p 
 	if err != nil {
 		return err
 	}
-	if p.factor() == nil {
+	if unshown(session, p) {
 		return proofRequired("to change an account")
 	}
 	return Personal(o.people.ResetFactors(ctx, session, p.factor(), id))
