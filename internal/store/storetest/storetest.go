@@ -21,7 +21,7 @@ type test struct {
 // Run runs the tests of package store. open opens a store of its own, with a key, for
 // each.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
-	all := slices.Concat(transactionTests(), monitorTests(), scheduleTests(), historyTests(), surfaceTests(), incidentTests(), changeTests(), usageTests(), proposalTests())
+	all := slices.Concat(transactionTests(), monitorTests(), scheduleTests(), historyTests(), surfaceTests(), incidentTests(), changeTests(), usageTests(), proposalTests(), pageTests())
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
