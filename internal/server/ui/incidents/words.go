@@ -97,12 +97,12 @@ func nextWords(ctx context.Context, h *ops.History) string {
 }
 
 func heldWords(ctx context.Context, i *watch.Incident) string {
-	switch {
-	case i.Held == watch.HeldMaintenance:
+	switch i.Held {
+	case watch.HeldMaintenance:
 		return lang.T(ctx, "Held back by a maintenance window.")
-	case i.Held == watch.HeldExpectedChange:
+	case watch.HeldExpectedChange:
 		return lang.T(ctx, "Held back by a window of an expected change.")
-	case i.Held == watch.HeldSnoozed:
+	case watch.HeldSnoozed:
 		return lang.T(ctx, "Snoozed by %s.", who(ctx, i.SnoozedBy))
 	default:
 		return lang.T(ctx, "Held back: %s, which it stands on, is down.", strings.TrimPrefix(i.Held, watch.HeldDependency))

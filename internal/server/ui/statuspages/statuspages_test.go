@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -138,7 +139,7 @@ func TestNamesAreText(t *testing.T) {
 		hasNot(t, a, "<script")
 		decoder := xml.NewDecoder(strings.NewReader(a.Body))
 		for {
-			if _, err := decoder.Token(); err == io.EOF {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%s is no XML: %v\n%s", path, err, a.Body)
