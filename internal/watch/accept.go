@@ -60,6 +60,9 @@ type acceptance struct {
 	verdict  *baseline.Result
 	findings []lint.Finding
 	sel      Selection
+	// keys are those of the changes, in their order, and chosen what is selected of them.
+	keys   []string
+	chosen map[string]bool
 }
 
 // Accept approves what a person selected of surface s, which has the verdict v against
@@ -96,6 +99,7 @@ func Accept(proof people.Proof, m *Monitor, current *baseline.Baseline, binding 
 	for i := range findings {
 		a.findings = append(a.findings, findings[i].Finding)
 	}
+	a.choose()
 	if err := a.check(m, now); err != nil {
 		return Approval{}, err
 	}
@@ -140,8 +144,12 @@ func (a *acceptance) check(m *Monitor, now time.Time) error {
 	case a.current == nil && !sel.All:
 		return wrongSelection("all", "accept all of it", "nothing is approved yet that a part could be added to")
 	}
+	known := make(map[string]bool, len(a.keys))
+	for _, key := range a.keys {
+		known[key] = true
+	}
 	for i, key := range sel.Changes {
-		if !slices.ContainsFunc(a.changes(), func(c surface.Change) bool { return ChangeKey(c) == key }) {
+		if !known[key] {
 			return wrongSelection(fmt.Sprintf("changes[%d]", i), "take the key from what was shown", "there is no such change")
 		}
 	}
@@ -156,6 +164,17 @@ func (a *acceptance) check(m *Monitor, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// choose keeps the keys of the changes: there may be ten thousand.
+func (a *acceptance) choose() {
+	for _, c := range a.changes() {
+		a.keys = append(a.keys, ChangeKey(c))
+	}
+	a.chosen = make(map[string]bool, len(a.sel.Changes))
+	for _, key := range a.sel.Changes {
+		a.chosen[key] = true
+	}
 }
 
 func (a *acceptance) changes() []surface.Change {
@@ -221,8 +240,8 @@ func (a *acceptance) masks(approved *surface.Surface) []surface.Mask {
 		masks = slices.Clone(a.current.Masks)
 	}
 	same := func(x, y surface.Mask) bool { return x.Kind == y.Kind && x.Item == y.Item && x.Pointer == y.Pointer }
-	for _, c := range a.changes() {
-		if c.Class == surface.VolatileText && c.Mask != nil && slices.Contains(a.sel.Changes, ChangeKey(c)) {
+	for i, c := range a.changes() {
+		if c.Class == surface.VolatileText && c.Mask != nil && a.chosen[a.keys[i]] {
 			masks = append(slices.DeleteFunc(masks, func(m surface.Mask) bool { return same(m, *c.Mask) }), *c.Mask)
 		}
 	}
@@ -245,11 +264,11 @@ func (p place) String() string { return itemName(p.kind, p.name) }
 func (a *acceptance) compose() (*surface.Surface, error) {
 	taken := map[place]bool{}
 	left := map[place]bool{}
-	for _, c := range a.changes() {
+	for i, c := range a.changes() {
 		at := place{c.Kind, c.Item}
-		switch selected := slices.Contains(a.sel.Changes, ChangeKey(c)); {
+		switch {
 		case c.Class == surface.VolatileText || c.Effect == surface.Silent:
-		case selected:
+		case a.chosen[a.keys[i]]:
 			taken[at] = true
 		default:
 			left[at] = true

@@ -86,7 +86,9 @@ type Rejection struct {
 }
 
 // Of tells whether the rejection is about a change.
-func (r *Rejection) Of(key string) bool { return len(r.Changes) == 0 || slices.Contains(r.Changes, key) }
+func (r *Rejection) Of(key string) bool {
+	return len(r.Changes) == 0 || slices.Contains(r.Changes, key)
+}
 
 // Event is what the rejection is on the timeline, with the incident that is open about
 // the surface, or 0. items are the names of the kinds and items that it is about.
