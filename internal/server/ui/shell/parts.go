@@ -64,6 +64,7 @@ var doneTexts = map[string]string{
 	"proposed": "Noted. A second person has to accept the same.", "paused": "Paused.", "resumed": "Resumed.",
 	"running": "A check runs now.", "acknowledged": "Acknowledged. Nobody else is told.", "sent": "Sent. The receiver took it.",
 	"signed-out": "You are signed out.", "revoked": "Ended.",
+	"rejected":  "Noted. It is not approved, and goes on failing.",
 	"commented": "Noted.", "assigned": "Assigned.", "snoozed": "Snoozed. It ends by itself when it gets worse.", "awake": "Snoozed no more.",
 }
 

@@ -65,8 +65,9 @@ func (Engine) Binding(_ context.Context, m *watch.Monitor) (baseline.Binding, er
 	return baseline.BindingOf(t, ""), nil
 }
 
-// New makes one with an account of each role. The test fails if it logs anything.
-func New(t testing.TB) *World {
+// New makes one with an account of each role. The test fails if it logs anything. change
+// is for what operations work on.
+func New(t testing.TB, change ...func(*ops.Deps)) *World {
 	t.Helper()
 	ctx := context.Background()
 	s, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "watch.db"), Sealer: seal.Generate()})
@@ -80,7 +81,11 @@ func New(t testing.TB) *World {
 			t.Errorf("the server logged:\n%s", text)
 		}
 	})
-	w.Ops = ops.New(ops.Deps{Store: s, People: w.People, Engine: Engine{}})
+	d := ops.Deps{Store: s, People: w.People, Engine: Engine{}}
+	for _, f := range change {
+		f(&d)
+	}
+	w.Ops = ops.New(d)
 	w.Board = board.New(board.Options{Store: s})
 	watching, stop := context.WithCancel(ctx)
 	go w.Board.Run(watching)
