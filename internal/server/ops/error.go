@@ -20,7 +20,7 @@ const (
 	Unauthenticated Code = "unauthenticated"
 	WrongPassword   Code = "wrong-password"
 	Forbidden       Code = "forbidden"
-	ProofRequired   Code = "proof-required" // a person has to do it, with the password
+	ProofRequired   Code = "proof-required"  // a person has to do it, with the password
 	FactorRequired  Code = "factor-required" // a passkey, or a code beside the password
 	CodeRequired    Code = "code-required"   // a code beside the password
 	SignInAgain     Code = "sign-in-again"   // the session is too old for it

@@ -129,8 +129,8 @@ func (o *Ops) Locations(ctx context.Context, actor people.Actor) (Page[Location]
 
 // Data is what is stored.
 type Data struct {
-	Database string       `json:"database" doc:"sqlite or postgres"`
-	Bytes    int64        `json:"bytes"`
+	Database string            `json:"database" doc:"sqlite or postgres"`
+	Bytes    int64             `json:"bytes"`
 	Rows     []store.TableRows `json:"rows" nullable:"false"`
 }
 
