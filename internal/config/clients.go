@@ -102,6 +102,20 @@ type section struct {
 	places  places
 }
 
+// ParseClients is [ReadClientsWith] for a file that somebody sent; name stands for it in
+// errors, and tells the client where it is known. Without opts.LookupEnv no variable is
+// set: those of this process are none of the sender's.
+func ParseClients(name string, data []byte, opts Options) (*ClientFile, error) {
+	if len(data) > maxClientBytes {
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxClientBytes>>20)
+	}
+	if opts.LookupEnv == nil {
+		opts.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+	opts.Portable = true // what is on this machine is nothing to warn of
+	return parseClients(name, data, opts)
+}
+
 func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 	if deeper(data, maxClientDepth) {
 		return nil, fmt.Errorf("%s is nested more than %d deep", path, maxClientDepth)
@@ -128,7 +142,7 @@ func parseClients(path string, data []byte, opts Options) (*ClientFile, error) {
 			r := &entryReader{path: path, name: name, client: client, lookup: opts.LookupEnv, project: s.project, places: s.places}
 			server := r.server(s.entries[name])
 			out.Servers = append(out.Servers, server)
-			if !server.Disabled && len(out.Warnings) < keptErrors {
+			if !server.Disabled && !opts.Portable && len(out.Warnings) < keptErrors {
 				out.Warnings = append(out.Warnings, r.warnings()...)
 			}
 		}

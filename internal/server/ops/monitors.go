@@ -181,10 +181,19 @@ func (o *Ops) edit(ctx context.Context, actor people.Actor, p Proof,
 		}
 		st := people.Statement{Action: people.ActionEdit, Monitor: id, Items: needs}
 		if proven, err = o.prove(ctx, actor, p, "to change "+strings.Join(needs, ", ")+" of a monitor with an approved surface", st); err != nil {
-			return Monitor{}, err
+			return Monitor{}, needing(err, needs)
 		}
 	}
 	return Monitor{}, told("monitor", store.ErrConflict)
+}
+
+// needing adds what takes a proof to why there is none.
+func needing(err error, needs []string) error {
+	var refused *Error
+	if errors.As(err, &refused) {
+		refused.Needs = needs
+	}
+	return err
 }
 
 func fits(p people.Proof, st people.Statement) bool {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/cspreport"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/incidents"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitors"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/overview"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/peoplepages"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/review"
@@ -56,6 +57,7 @@ func Routes(d Deps) []shell.Route {
 			{Method: http.MethodPost, Path: "/proof/challenge", Permission: people.Read, Serve: shell.ProofChallenge},
 		},
 		monitorpage.Routes(monitorpage.Deps{Ops: d.Ops}),
+		monitors.Routes(monitors.Deps{Ops: d.Ops}),
 		overview.Routes(overview.Deps{Ops: d.Ops, Board: d.Board, People: d.People}),
 		account.Routes(account.Deps{Ops: d.Ops, People: d.People, OpenID: d.OpenID, NoPasswordLogin: d.NoPasswordLogin}),
 		incidents.Routes(incidents.Deps{Ops: d.Ops}),
