@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,14 @@ func grouped(secret string) string {
 		groups, secret = append(groups, secret[:4]), secret[4:]
 	}
 	return strings.Join(append(groups, secret), " ")
+}
+
+// hostOf is an address without the port, which says nothing to people.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
 }
 
 // device says what a browser calls itself in two words, for people to know it again.

@@ -108,12 +108,13 @@ func withProof(ctx context.Context, q *Request) context.Context {
 	return context.WithValue(ctx, proofKey{}, &proving{q: q})
 }
 
-// ask gives the factors that the person has, and what makes the ids of the fields unique
-// on the page. What cannot be looked up is asked for by the password.
-func ask(ctx context.Context) (people.Factors, string) {
+// ask gives the factors that the person has, what makes the ids of the fields unique on
+// the page, and whether to advise a second factor, which the page of the account does
+// itself. What cannot be looked up is asked for by the password.
+func ask(ctx context.Context) (f people.Factors, unique string, advise bool) {
 	p, ok := ctx.Value(proofKey{}).(*proving)
 	if !ok {
-		return people.Factors{Password: true}, ""
+		return people.Factors{Password: true}, "", false
 	}
 	if p.factors == nil {
 		f, err := p.q.shell.People.Factors(ctx, p.q.Session)
@@ -124,8 +125,8 @@ func ask(ctx context.Context) (people.Factors, string) {
 		p.factors = &f
 	}
 	p.shown++
-	if p.shown == 1 {
-		return *p.factors, ""
+	if p.shown > 1 {
+		unique = fmt.Sprintf("-%d", p.shown)
 	}
-	return *p.factors, fmt.Sprintf("-%d", p.shown)
+	return *p.factors, unique, !strings.HasPrefix(p.q.URL.Path, "/account")
 }
