@@ -46,6 +46,8 @@ type Ops struct {
 	now    func() time.Time
 	// twoPersons is described at Deps.
 	twoPersons bool
+	// comparisons are those that reviews showed last.
+	comparisons comparisons
 	// copying is held while a backup is made and sent.
 	copying sync.Mutex
 }

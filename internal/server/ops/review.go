@@ -85,7 +85,7 @@ type examined struct {
 	monitor   *watch.Monitor
 	state     *watch.State
 	surface   *surface.Surface
-	approvals []watch.Approved   // the latest first
+	approvals []watch.Approved   // the latest first, without baselines
 	current   *baseline.Baseline // what is compared with, or nil
 	result    *baseline.Result   // nil without current
 	findings  []baseline.Verdict
@@ -108,20 +108,31 @@ func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64) (*examined, er
 	if x.state.Revision != m.Revision {
 		return nil, refuse(Moved, "wait for the next check, or run one", "the monitor was changed, and its surface was not seen since")
 	}
+	now := o.now()
+	if x.approvals, err = t.Approvals(ctx, id, now, false); err != nil {
+		return nil, err
+	}
+	key := keyOf(m, x.state.Digest, x.approvals)
+	if known, ok := o.comparisons.get(key); ok {
+		x.surface, x.current, x.result, x.findings = known.surface, known.current, known.result, known.found
+		return x, nil
+	}
 	if x.surface, err = t.Surface(ctx, x.state.Digest); err != nil {
 		return nil, err
 	}
-	if x.approvals, err = t.Approvals(ctx, id, o.now(), true); err != nil {
+	loaded, err := t.Approvals(ctx, id, now, true)
+	if err != nil {
 		return nil, err
 	}
-	x.compare()
+	x.compare(loaded)
+	o.comparisons.put(compared{key: key, surface: x.surface, current: x.current, result: x.result, found: x.findings})
 	return x, nil
 }
 
 // compare finds the approval that the surface is nearest to, as a check does.
-func (x *examined) compare() {
+func (x *examined) compare(approvals []watch.Approved) {
 	least := -1
-	for _, a := range x.approvals {
+	for _, a := range approvals {
 		if a.Baseline == nil {
 			continue
 		}
