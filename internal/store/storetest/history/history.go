@@ -29,6 +29,10 @@ func Run(t *testing.T, database Database) {
 		{"escalations", testEscalations},
 		{"windows", testWindows},
 		{"settings and audit", testSettings},
+		{"the audit is one chain", testAuditChain},
+		{"the audit is only added to", testAuditIsKept},
+		{"code apps and passkeys", testFactors},
+		{"challenges", testChallenges},
 		{"accounts", testAccounts},
 		{"sessions", testSessions},
 		{"keys", testKeys},
@@ -56,6 +60,7 @@ func Run(t *testing.T, database Database) {
 		{"channels without a key", testChannelsWithoutKey},
 		{"backup", testBackup},
 		{"another key", testRekey},
+		{"another key for code apps", testRekeyFactors},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newBench(t, database)) })
 	}
@@ -89,7 +94,7 @@ func (b *bench) clear() *bench {
 	b.exec("insert into settings (name, value) values ('audit_anchor', '1000000000')") // lets the audit go
 	for _, table := range []string{
 		"results", "rollups", "monitors", "surfaces", "events", "incidents", "notifications", "deliveries",
-		"channels", "escalations", "windows", "accounts", "api_keys", "audit", "settings",
+		"channels", "escalations", "windows", "accounts", "api_keys", "challenges", "audit", "settings",
 	} {
 		b.exec("delete from " + table)
 	}
