@@ -143,7 +143,7 @@ func (m *monitor) start(ctx context.Context) error {
 	if _, err := m.file.apply(ctx); err != nil {
 		return err
 	}
-	m.people = people.New(m.db.People(), people.Options{PublicURL: m.o.publicURL})
+	m.people = people.New(m.db.People(), people.Options{PublicURL: m.o.publicURL, ProviderOnly: m.o.openid.noPasswords})
 	m.alerts = alert.New(alert.Options{Policy: m.o.policy(), UserAgent: "mcpvigil/" + buildVersion(), PublicURL: m.o.publicURL})
 	policy := m.o.policy()
 	m.engine, err = engine.New(ctx, engine.Options{
@@ -159,7 +159,7 @@ func (m *monitor) start(ctx context.Context) error {
 
 // wire makes the handler of all requests.
 func (m *monitor) wire() error {
-	operations := ops.New(ops.Deps{Store: m.db.Store, People: m.people, Engine: m.engine})
+	operations := ops.New(ops.Deps{Store: m.db.Store, People: m.people, Engine: m.engine, TwoPersons: m.o.twoPersons})
 	rest, err := api.New(api.Deps{Ops: operations, People: m.people, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log})
 	if err != nil {
 		return err

@@ -210,10 +210,14 @@ func optionsText(options any) ([]byte, error) {
 }
 
 // LoginWithPasskey starts a session of the account whose passkey answered a challenge of
-// PasskeyChallenge, under a new token. Errors: ErrNoPasskeys, ErrCredentials, *RateError.
+// PasskeyChallenge, under a new token; not of an OpenID person. Errors: ErrNoPasskeys,
+// ErrCredentials, ErrProvider, *RateError.
 func (p *People) LoginWithPasskey(ctx context.Context, answer []byte, address, agent string) (string, *Session, error) {
 	if p.party == nil {
 		return "", nil, ErrNoPasskeys
+	}
+	if p.options.ProviderOnly {
+		return "", nil, ErrProvider
 	}
 	now := p.now()
 	if err := p.addresses.take(network(address), now); err != nil {
@@ -232,6 +236,8 @@ func (p *People) LoginWithPasskey(ctx context.Context, answer []byte, address, a
 			return a, nil, err
 		case a.Disabled:
 			return a, ErrCredentials, loginFailed(ctx, tx, a, "disabled", row)
+		case a.Subject != "": // whether the person may still sign in is for the provider to say
+			return a, ErrProvider, loginFailed(ctx, tx, a, "a passkey, but it is a person of the OpenID provider", row)
 		default:
 			return a, nil, nil
 		}

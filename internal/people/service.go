@@ -27,6 +27,8 @@ var (
 	ErrFactor = errors.New("a passkey is needed, or a code beside the password")
 	// ErrSessionAge is a change that takes a session that has just begun.
 	ErrSessionAge = errors.New("sign in again: this takes a session that is younger than five minutes")
+	// ErrProvider is a way of signing in that is not for this account, or for nobody.
+	ErrProvider = errors.New("sign in with the OpenID provider")
 	// ErrForbidden is a role that does not reach.
 	ErrForbidden = errors.New("the role does not allow it")
 	// ErrLastAdmin is a change that would leave nobody to administer.
@@ -71,6 +73,8 @@ type Options struct {
 	// PublicURL is the address that browsers know the server by; passkeys are bound to
 	// its host. Empty: there are none.
 	PublicURL string
+	// ProviderOnly: people sign in with an OpenID provider alone.
+	ProviderOnly bool
 }
 
 // People answers who may do what. It is safe for concurrent use. Limits on attempts are

@@ -15,8 +15,12 @@ const (
 
 // Login starts a session, under a new token whatever the client had before. Address is
 // that of the client, with or without a port. Code is one of the code app, or a recovery
-// code, for accounts that have them. Errors: ErrCredentials, ErrCode, *RateError.
+// code, for accounts that have them. Errors: ErrCredentials, ErrCode, ErrProvider,
+// *RateError.
 func (p *People) Login(ctx context.Context, name, password, code, address, agent string) (token string, s *Session, err error) {
+	if p.options.ProviderOnly {
+		return "", nil, ErrProvider
+	}
 	now := p.now()
 	name, _ = nameOf(name) // a name that cannot be is one of nobody
 	if err := p.addresses.take(network(address), now); err != nil {

@@ -136,6 +136,8 @@ func Personal(err error) error {
 		return refuse(SignInAgain, "sign out, sign in again, and repeat it", "%s", people.ErrSessionAge.Error())
 	case errors.Is(err, people.ErrNoPasskeys):
 		return refuse(Conflict, "set --public-url to the address that browsers show", "%s", people.ErrNoPasskeys.Error())
+	case errors.Is(err, people.ErrProvider):
+		return refuse(Forbidden, "", "%s", people.ErrProvider.Error())
 	case errors.Is(err, people.ErrUnauthenticated):
 		return refuse(Unauthenticated, "sign in, or send a key", "%s", people.ErrUnauthenticated.Error())
 	case errors.Is(err, people.ErrForbidden):

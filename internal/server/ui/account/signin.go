@@ -99,6 +99,8 @@ func said(q *shell.Request, e *ops.Error) *ops.Error {
 		if q.Value("code") != "" {
 			own.Text = q.T("The code is wrong, too old, or was used already.")
 		}
+	case ops.Forbidden:
+		own.Text, own.Hint = q.T("Sign in with the OpenID provider."), ""
 	case ops.TooMany:
 		own.Text = q.T("Too many attempts.")
 		own.Hint = q.T("Try again in %s.", max(time.Second, e.RetryAfter.Round(time.Second)).String())
