@@ -1,125 +1,24 @@
 package openid_test
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/openid"
+	"github.com/mcpvigil/mcpvigil/internal/server/openid/openidtest"
 )
 
-// fake is a provider that says what a test wants.
-type fake struct {
-	*httptest.Server
-	key       *rsa.PrivateKey
-	published *rsa.PrivateKey // nil: key
-	claims    map[string]any  // of the token, over what is right
-	userinfo  map[string]any
-	challenge string // of PKCE, as the browser brought it
-	nonce     string
-	discovery map[string]any
-	broken    bool
-	asked     map[string]int
-}
-
-func newFake(t *testing.T) *fake {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fake{key: key, asked: map[string]int{}}
-	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
-	t.Cleanup(f.Close)
-	return f
-}
-
-func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
-	f.asked[r.URL.Path]++
-	if f.broken {
-		http.Error(w, "down", http.StatusBadGateway)
-		return
-	}
-	answer := func(v any) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(v)
-	}
-	switch r.URL.Path {
-	case "/.well-known/openid-configuration":
-		d := map[string]any{
-			"issuer": f.URL, "authorization_endpoint": f.URL + "/authorize", "token_endpoint": f.URL + "/token", "jwks_uri": f.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": []string{"openid", "profile", "groups"},
-		}
-		if f.userinfo != nil {
-			d["userinfo_endpoint"] = f.URL + "/userinfo"
-		}
-		for name, value := range f.discovery {
-			d[name] = value
-		}
-		answer(d)
-	case "/keys":
-		key := f.key
-		if f.published != nil {
-			key = f.published
-		}
-		answer(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
-	case "/token":
-		sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-		id, secret, _ := r.BasicAuth()
-		if id != "vigil" || secret != "s3cret" || r.PostFormValue("code") != "good" || base64.RawURLEncoding.EncodeToString(sum[:]) != f.challenge {
-			w.WriteHeader(http.StatusBadRequest)
-			answer(map[string]string{"error": "invalid_grant"})
-			return
-		}
-		answer(map[string]any{"access_token": "at", "token_type": "Bearer", "id_token": f.token()})
-	case "/userinfo":
-		answer(f.userinfo)
-	default:
-		http.NotFound(w, r)
-	}
-}
-
-func (f *fake) token() string {
-	now := time.Now()
-	claims := map[string]any{
-		"iss": f.URL, "aud": "vigil", "sub": "u1", "nonce": f.nonce, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
-		"preferred_username": "Ann", "groups": []string{"sre", "everybody"},
-	}
-	for name, value := range f.claims {
-		if claims[name] = value; value == nil {
-			delete(claims, name)
-		}
-	}
-	text, _ := json.Marshal(claims)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: f.key, KeyID: "k"}}, nil)
-	if err != nil {
-		panic(err)
-	}
-	signed, err := signer.Sign(text)
-	if err != nil {
-		panic(err)
-	}
-	compact, _ := signed.CompactSerialize()
-	return compact
-}
-
-func (f *fake) provider(t *testing.T, change ...func(*openid.Options)) *openid.Provider {
+func provider(t *testing.T, f *openidtest.Provider, change ...func(*openid.Options)) *openid.Provider {
 	t.Helper()
 	o := openid.Options{
-		Issuer: f.URL, ClientID: "vigil", ClientSecret: "s3cret", PublicURL: "https://watch.example.com/",
+		Issuer: f.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.ClientSecret, PublicURL: "https://watch.example.com/",
 		Roles: map[string]people.Role{"sre": people.Editor, "leads": people.Admin, "everybody": people.Viewer},
 	}
 	for _, c := range change {
@@ -132,10 +31,10 @@ func (f *fake) provider(t *testing.T, change ...func(*openid.Options)) *openid.P
 	return p
 }
 
-// begin is a browser that is sent to the provider, which notes what it brings.
-func (f *fake) begin(t *testing.T, p *openid.Provider) (kept string, back url.Values) {
+// begin is a browser that is sent to the provider and signs in there.
+func begin(t *testing.T, f *openidtest.Provider, p *openid.Provider) (kept string, back url.Values) {
 	t.Helper()
-	address, kept, err := p.Begin(context.Background(), "/monitors/1?tab=x")
+	address, kept, err := p.Begin(t.Context(), "/monitors/1?tab=x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,26 +43,24 @@ func (f *fake) begin(t *testing.T, p *openid.Provider) (kept string, back url.Va
 		t.Fatal(err)
 	}
 	q := u.Query()
-	f.challenge, f.nonce = q.Get("code_challenge"), q.Get("nonce")
-	if q.Get("code_challenge_method") != "S256" || f.nonce == "" || q.Get("state") == "" || q.Get("response_type") != "code" ||
-		q.Get("redirect_uri") != "https://watch.example.com"+openid.CallbackPath || q.Get("scope") != "openid profile groups" {
+	if q.Get("redirect_uri") != "https://watch.example.com"+openid.CallbackPath || q.Get("scope") != "openid profile groups" {
 		t.Errorf("the browser is sent to %s", address)
 	}
-	return kept, url.Values{"state": {q.Get("state")}, "code": {"good"}}
+	return kept, f.Visit(t, address)
 }
 
 // TestSignIn: the group with most to say counts, and the browser goes on.
 func TestSignIn(t *testing.T) {
-	f := newFake(t)
-	p := f.provider(t)
-	kept, back := f.begin(t, p)
+	f := openidtest.New(t)
+	p := provider(t, f)
+	kept, back := begin(t, f, p)
 	got, next, err := p.Finish(t.Context(), kept, back)
 	want := people.Identity{Issuer: f.URL, Subject: "u1", Name: "Ann", Role: people.Editor}
 	if err != nil || got != want || next != "/monitors/1?tab=x" {
 		t.Errorf("%+v to %q, %v, want %+v", got, next, err, want)
 	}
-	if f.asked["/.well-known/openid-configuration"] != 1 {
-		t.Errorf("the provider was asked for its addresses %d times", f.asked["/.well-known/openid-configuration"])
+	if f.Asked("/.well-known/openid-configuration") != 1 {
+		t.Errorf("the provider was asked for its addresses %d times", f.Asked("/.well-known/openid-configuration"))
 	}
 }
 
@@ -191,14 +88,14 @@ func TestClaims(t *testing.T) {
 		"only the subject": {claims: map[string]any{"preferred_username": nil}, role: people.Editor, called: "u1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.claims, f.userinfo = c.claims, c.userinfo
-			p := f.provider(t, func(o *openid.Options) {
+			f := openidtest.New(t)
+			f.Claims, f.UserInfo = c.claims, c.userinfo
+			p := provider(t, f, func(o *openid.Options) {
 				if c.change != nil {
 					c.change(o)
 				}
 			})
-			kept, back := f.begin(t, p)
+			kept, back := begin(t, f, p)
 			got, _, err := p.Finish(t.Context(), kept, back)
 			if !errors.Is(err, c.err) || got.Role != c.role || c.called != "" && got.Name != c.called {
 				t.Errorf("%+v, %v, want role %q, %q, %v", got, err, c.role, c.called, c.err)
@@ -217,8 +114,8 @@ func TestRefused(t *testing.T) {
 		claims map[string]any
 		back   func(url.Values)
 		kept   func(string) string
-		fake   func(*fake)
-		late   func(*fake) // after the browser left
+		fake   func(*openidtest.Provider)
+		late   func(*openidtest.Provider) // after the browser left
 		err    error
 	}{
 		"another audience":       {claims: map[string]any{"aud": "somebody"}, err: openid.ErrIdentity},
@@ -231,26 +128,28 @@ func TestRefused(t *testing.T) {
 		"another nonce":          {claims: map[string]any{"nonce": "other"}, err: openid.ErrIdentity},
 		"no nonce":               {claims: map[string]any{"nonce": nil}, err: openid.ErrIdentity},
 		"no subject":             {claims: map[string]any{"sub": ""}, err: openid.ErrIdentity},
-		"another key":            {late: func(f *fake) { f.published, f.key = f.key, other }, err: openid.ErrIdentity},
+		"another key":            {late: func(f *openidtest.Provider) { f.Published, f.Key = f.Key, other }, err: openid.ErrIdentity},
 		"another state":          {back: func(q url.Values) { q.Set("state", "x") }, err: openid.ErrFlow},
 		"no state":               {back: func(q url.Values) { q.Del("state") }, err: openid.ErrFlow},
 		"no cookie":              {kept: func(string) string { return "" }, err: openid.ErrFlow},
 		"a broken cookie":        {kept: func(s string) string { return s[1:] }, err: openid.ErrFlow},
 		"an empty cookie":        {kept: func(string) string { return base64.RawURLEncoding.EncodeToString([]byte("{}")) }, back: func(q url.Values) { q.Del("state") }, err: openid.ErrFlow},
 		"mixed up":               {back: func(q url.Values) { q.Set("iss", "https://evil.example") }, err: openid.ErrFlow},
-		"unnamed":                {fake: func(f *fake) { f.discovery = map[string]any{"authorization_response_iss_parameter_supported": true} }, err: openid.ErrFlow},
-		"denied":                 {back: func(q url.Values) { q.Set("error", "access_denied") }, err: openid.ErrDenied},
-		"another code":           {back: func(q url.Values) { q.Set("code", "bad") }, err: openid.ErrDenied},
-		"another verifier":       {late: func(f *fake) { f.challenge = "x" }, err: openid.ErrDenied},
+		"unnamed": {fake: func(f *openidtest.Provider) {
+			f.Discovery = map[string]any{"authorization_response_iss_parameter_supported": true}
+		}, err: openid.ErrFlow},
+		"denied":           {back: func(q url.Values) { q.Set("error", "access_denied") }, err: openid.ErrDenied},
+		"another code":     {back: func(q url.Values) { q.Set("code", "bad") }, err: openid.ErrDenied},
+		"another verifier": {late: func(f *openidtest.Provider) { f.Challenge = "x" }, err: openid.ErrDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.claims = c.claims
+			f := openidtest.New(t)
+			f.Claims = c.claims
 			if c.fake != nil {
 				c.fake(f)
 			}
-			p := f.provider(t)
-			kept, back := f.begin(t, p)
+			p := provider(t, f)
+			kept, back := begin(t, f, p)
 			if c.late != nil {
 				c.late(f)
 			}
@@ -269,10 +168,10 @@ func TestRefused(t *testing.T) {
 
 // TestTooLate: a person who was away for long begins again.
 func TestTooLate(t *testing.T) {
-	f := newFake(t)
+	f := openidtest.New(t)
 	now := time.Now()
-	p := f.provider(t, func(o *openid.Options) { o.Now = func() time.Time { return now } })
-	kept, back := f.begin(t, p)
+	p := provider(t, f, func(o *openid.Options) { o.Now = func() time.Time { return now } })
+	kept, back := begin(t, f, p)
 	now = now.Add(openid.FlowLife + time.Second)
 	if _, _, err := p.Finish(t.Context(), kept, back); !errors.Is(err, openid.ErrFlow) {
 		t.Errorf("%v, want %v", err, openid.ErrFlow)
@@ -281,10 +180,10 @@ func TestTooLate(t *testing.T) {
 
 // TestClocks: a minute more or less is no reason to refuse.
 func TestClocks(t *testing.T) {
-	f := newFake(t)
-	f.claims = map[string]any{"exp": time.Now().Add(-30 * time.Second).Unix(), "iat": time.Now().Add(30 * time.Second).Unix(), "nbf": time.Now().Add(30 * time.Second).Unix()}
-	p := f.provider(t)
-	kept, back := f.begin(t, p)
+	f := openidtest.New(t)
+	f.Claims = map[string]any{"exp": time.Now().Add(-30 * time.Second).Unix(), "iat": time.Now().Add(30 * time.Second).Unix(), "nbf": time.Now().Add(30 * time.Second).Unix()}
+	p := provider(t, f)
+	kept, back := begin(t, f, p)
 	if _, _, err := p.Finish(t.Context(), kept, back); err != nil {
 		t.Error(err)
 	}
@@ -293,12 +192,12 @@ func TestClocks(t *testing.T) {
 // TestProviderDown: nothing is asked until somebody signs in, and a provider that comes
 // back is used again, after a pause in which it is left alone.
 func TestProviderDown(t *testing.T) {
-	f := newFake(t)
-	f.broken = true
+	f := openidtest.New(t)
+	f.Broken = true
 	now := time.Now()
-	p := f.provider(t, func(o *openid.Options) { o.Now = func() time.Time { return now } })
+	p := provider(t, f, func(o *openid.Options) { o.Now = func() time.Time { return now } })
 	const path = "/.well-known/openid-configuration"
-	if f.asked[path] != 0 {
+	if f.Asked(path) != 0 {
 		t.Error("the provider was asked at the start")
 	}
 	for range 3 {
@@ -306,14 +205,14 @@ func TestProviderDown(t *testing.T) {
 			t.Errorf("%v, want %v", err, openid.ErrUnavailable)
 		}
 	}
-	if f.asked[path] != 1 {
-		t.Errorf("the provider was asked %d times in a moment", f.asked[path])
+	if f.Asked(path) != 1 {
+		t.Errorf("the provider was asked %d times in a moment", f.Asked(path))
 	}
-	f.broken, now = false, now.Add(6*time.Second)
+	f.Broken, now = false, now.Add(6*time.Second)
 	if _, _, err := p.Begin(t.Context(), "/"); err != nil {
 		t.Error(err)
 	}
-	f.broken, now = true, now.Add(2*time.Hour)
+	f.Broken, now = true, now.Add(2*time.Hour)
 	if _, _, err := p.Begin(t.Context(), "/"); err != nil {
 		t.Errorf("a provider that was found before is not believed any more: %v", err)
 	}
@@ -327,9 +226,9 @@ func TestDiscovery(t *testing.T) {
 		"a script":       {"authorization_endpoint": "javascript:alert(1)"},
 		"too long":       {"padding": strings.Repeat("x", 2<<20)},
 	} {
-		f := newFake(t)
-		f.discovery = said
-		if _, _, err := f.provider(t).Begin(t.Context(), "/"); !errors.Is(err, openid.ErrUnavailable) || len(err.Error()) > 500 {
+		f := openidtest.New(t)
+		f.Discovery = said
+		if _, _, err := provider(t, f).Begin(t.Context(), "/"); !errors.Is(err, openid.ErrUnavailable) || len(err.Error()) > 500 {
 			t.Errorf("%s: %v, want %v", name, err, openid.ErrUnavailable)
 		}
 	}
