@@ -6,10 +6,8 @@ package statuspages
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
@@ -606,10 +604,8 @@ func form(p editPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.fresh {
-			templ_7745c5c3_Err = shell.Input(shell.Field{
-				Name: "slug", Label: lang.T(ctx, "Address"), Value: p.form.slug, Required: true, Problems: problems,
-				Help: lang.T(ctx, "Its part of the address, such as payments for /status/payments."),
-			}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Input(shell.Field{Name: "slug", Label: lang.T(ctx, "Address"), Value: p.form.slug, Required: true, Problems: problems,
+				Help: lang.T(ctx, "Its part of the address, such as payments for /status/payments.")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -668,10 +664,8 @@ func form(p editPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Input(shell.Field{
-			Name: "names", Label: lang.T(ctx, "Public names"), Value: p.form.names, Rows: 3, Problems: problems,
-			Help: lang.T(ctx, "What monitors are called on the page, one a line: payments-mcp-eu-1 = Payments. Others are called by their own names."),
-		}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "names", Label: lang.T(ctx, "Public names"), Value: p.form.names, Rows: 3, Problems: problems,
+			Help: lang.T(ctx, "What monitors are called on the page, one a line: payments-mcp-eu-1 = Payments. Others are called by their own names.")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -696,10 +690,8 @@ func form(p editPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Input(shell.Field{
-			Name: "password", Label: lang.T(ctx, "Password"), Type: "password", AutoComplete: "new-password", Problems: problems,
-			Help: p.passwordHelp(ctx),
-		}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Input(shell.Field{Name: "password", Label: lang.T(ctx, "Password"), Type: "password", AutoComplete: "new-password", Problems: problems,
+			Help: p.passwordHelp(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -147,6 +147,15 @@ func (p *past) troubled() (days int) {
 	return days
 }
 
+// uptime says how many checks worked, if that is known.
+func (p *past) uptime(ctx context.Context) string {
+	ratio := p.ratio(ops.PublicDays)
+	if ratio == nil {
+		return lang.T(ctx, "nothing known yet")
+	}
+	return lang.T(ctx, "%s of checks worked", percent(ratio))
+}
+
 // words say what the bars show.
 func (p *past) words(ctx context.Context) string {
 	ratio := p.ratio(ops.PublicDays)
