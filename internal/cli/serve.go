@@ -34,6 +34,7 @@ type serveOptions struct {
 	configFile  string
 	locations   []string
 	openMetrics bool
+	twoPersons  bool
 	demo        bool
 
 	allowPrivate bool
@@ -82,6 +83,7 @@ func (o *serveOptions) add(fs *pflag.FlagSet) {
 	o.databaseOptions.add(fs)
 	grouped(fs, groupServe, func() {
 		fs.BoolVar(&o.openMetrics, "open-metrics", false, "let everybody read /metrics, /probe and /health")
+		fs.BoolVar(&o.twoPersons, "two-persons", false, "approve a surface when two persons have accepted the same of it")
 		fs.BoolVar(&o.allowPrivate, "allow-private", false, "let monitors and channels made through the API reach private addresses")
 		fs.Var(prefixes{&o.allow}, "allow-address", "let them reach this address or `network`, such as 10.1.0.0/16 (repeatable)")
 		fs.Var(count{&o.workers, 10_000}, "workers", "checks at a time, for each location (default 256)")
