@@ -193,6 +193,9 @@ func (o *Ops) ofClient(ctx context.Context, p *Plan, name, text string) (inputs 
 	return inputs, nil
 }
 
+// byForm is what to do where a client's file does not say everything.
+const byForm = "watch the server with the form, and give the value there"
+
 // candidateOf reads what of a client's server can be watched. Only secrets that stand in
 // the file itself are read: variables, files and programs would be those of this machine.
 func candidateOf(ctx context.Context, s *config.ClientServer) (Candidate, MonitorInput) {
@@ -206,6 +209,11 @@ func candidateOf(ctx context.Context, s *config.ClientServer) (Candidate, Monito
 	case target.SSE:
 		in.Transport = watch.SSE
 	}
+	if t.Problem != nil && t.Problem.Reason == config.ReasonMissingVariable {
+		c.Problem, c.Hint = "a part of it stands in a variable, which is not in the file", byForm
+		in.URL = ""
+		return c, in
+	}
 	if t.Problem != nil {
 		c.Problem, c.Hint = plain.Line(t.Problem.Text, 300), plain.Line(t.Problem.Hint, 300)
 		in.URL = ""
@@ -217,7 +225,7 @@ func candidateOf(ctx context.Context, s *config.ClientServer) (Candidate, Monito
 	}
 	for _, h := range t.Headers {
 		if h.Value.Variable() != "" || h.Value.Path() != "" || h.Value.FromProgram() {
-			c.Problem, c.Hint = "the value of the header "+plain.Line(h.Name, 60)+" is not in the file", "watch the server with the form, and give the value there"
+			c.Problem, c.Hint = "the value of the header "+plain.Line(h.Name, 60)+" is not in the file", byForm
 			continue
 		}
 		value, err := h.Value.Reveal(ctx)
