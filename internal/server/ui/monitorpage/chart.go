@@ -251,7 +251,7 @@ func (p *pages) chart(q *shell.Request) error {
 		return err
 	}
 	d := chartOf(q, spaced(points, gapOf(&m, s)), q.URL.Query().Get("p") != "95")
-	d.From, d.To = q.Now().Add(-s.Length).Unix(), q.Now().Unix()
+	d.From, d.To = beginningOf(&m, s, q.Now()).Unix(), q.Now().Unix()
 	if d.Bands, err = p.bands(q, &m, points, s); err != nil {
 		return err
 	}
@@ -267,6 +267,18 @@ func (p *pages) chart(q *shell.Request) error {
 	q.Writer().WriteHeader(http.StatusOK)
 	_, _ = q.Writer().Write(body)
 	return nil
+}
+
+// beginningOf is where a chart begins: not long before the monitor was made.
+func beginningOf(m *ops.Monitor, s span, now time.Time) time.Time {
+	from := now.Add(-s.Length)
+	if made := m.CreatedAt.Add(-s.Period); made.After(from) {
+		from = made
+	}
+	if least := now.Add(-5*time.Minute - 3*s.Period); from.After(least) {
+		from = least
+	}
+	return from
 }
 
 // gapOf is how far two points may be apart before the line between them is left out.

@@ -784,7 +784,7 @@ func axis(s *standing, name string, a watch.AxisState) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = shell.Ago(a.Since).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Time(a.Since).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

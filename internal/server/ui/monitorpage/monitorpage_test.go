@@ -142,7 +142,7 @@ func TestNext(t *testing.T) {
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "search", Description: "Searches and more."}))
 	body := page(t, w, path(m, ""))
 	has(t, body, "review what the server tells agents now", path(m, "/review"), "/incidents/1")
-	has(t, page(t, w, path(m, "/timeline")), "Tool text changed", "Incident opened")
+	has(t, page(t, w, path(m, "/timeline")), "Tool text changed", "/incidents/1", "Incident opened")
 	hasNot(t, page(t, w, path(m, "/timeline?axis=availability")), "Tool text changed")
 
 	version := func(body string) string {

@@ -36,10 +36,10 @@ func (p *pages) next(q *shell.Request, m *ops.Monitor) step {
 	if todo, ok := p.decide(q, m); ok {
 		return todo
 	}
-	switch {
-	case s.Availability.State == watch.Degraded:
+	switch s.Availability.State {
+	case watch.Degraded:
 		return p.incident(q, m, step{Tone: "warn", Text: q.T("The server works, but not as well as it should."), Hint: p.hints[s.Availability.Reason]})
-	case s.Availability.State == watch.Unknown:
+	case watch.Unknown:
 		return step{Text: q.T("The last check could not tell."), Hint: p.hints[s.Availability.Reason], Path: below(m.ID, "/checks"), Link: q.T("Checks")}
 	}
 	return step{Tone: "good", Text: q.T("Nothing to do.")}

@@ -196,7 +196,7 @@ class TimeCharts extends HTMLElement {
         axes: axes(p, 52),
         cursor: { y: false, drag: { x: false, y: false } },
         legend: { live: true },
-        series: [{ label: "", value: when }, ...made.series.map((s) => ({ value, points: { show: d.x.length < 40 ? true : undefined, size: 5, fill: s.stroke }, ...s }))],
+        series: [{ label: this.dataset.when, value: when }, ...made.series.map((s) => ({ value, points: { show: d.x.length < 40 ? true : undefined, size: 5, fill: s.stroke }, ...s }))],
         hooks: { drawClear: [bands(d.bands, p)] },
       }, made.data, place));
     }
