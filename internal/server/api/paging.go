@@ -189,6 +189,10 @@ func (a *API) deleteEscalation(ctx context.Context, in *struct {
 	return &none{}, a.ops.DeleteEscalation(ctx, actorOf(ctx), in.Name, proofOf(in.Body))
 }
 
+func (a *API) locations(ctx context.Context, _ *none) (*body[ops.Page[ops.Location]], error) {
+	return answer(a.ops.Locations(ctx, actorOf(ctx)))
+}
+
 func (a *API) windows(ctx context.Context, _ *none) (*body[ops.Page[watch.Window]], error) {
 	return answer(a.ops.Windows(ctx, actorOf(ctx)))
 }

@@ -257,6 +257,8 @@ func approvalRoutes() []Route {
 
 func historyRoutes() []Route {
 	return []Route{
+		described(read("/locations", "listLocations", "Where checks run, and how they do there", handle((*API).locations)),
+			"With the checks that wait, and the open incident of a location whose checks do not run."),
 		read("/events", "listEvents", "The timeline", handle((*API).events)),
 		read("/monitors/{id}/results", "listResults", "Its checks, the latest first", handle((*API).results), missing),
 		read("/monitors/{id}/rollups", "listRollups", "Its checks in sums", handle((*API).rollups), missing),

@@ -28,7 +28,7 @@ func permitted() map[string][]string {
 	out := map[string][]string{}
 	for ids, who := range map[string][]string{
 		"setup signIn": anybody,
-		"getMe getOpenAPI listMonitors getMonitor getMonitorByExternalID reviewMonitor listApprovals listEvents listResults listRollups " +
+		"getMe getOpenAPI listMonitors getMonitor getMonitorByExternalID reviewMonitor listApprovals listLocations listEvents listResults listRollups " +
 			"getUptime listReports listSurfaces getSurfaceAt getSurface search listIncidents getIncident listNotifications listChannelTypes " +
 			"listStatusPages getStatusPage listChannels getChannel listDeliveries listEscalations getEscalation listWindows getWindow": readers,
 		"createMonitor editMonitor deleteMonitor pauseMonitor resumeMonitor runMonitor putMonitor acknowledgeIncident " +
