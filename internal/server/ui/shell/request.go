@@ -260,7 +260,11 @@ func (q *Request) fail(err error) {
 		q.w.Header().Set("HX-Reswap", "innerHTML")
 		shown = q.write(status, Refused(refused))
 	} else {
-		shown = q.Show(Page{Title: q.T("Not done"), Bare: q.Session == nil, Status: status, Body: failure(refused)})
+		title := q.T("Not done")
+		if refused.Code == ops.NotFound {
+			title = q.T("Not found")
+		}
+		shown = q.Show(Page{Title: title, Bare: q.Session == nil, Status: status, Body: failure(refused)})
 	}
 	if shown != nil {
 		q.Log(q.Context(), "an error page failed", shown)
