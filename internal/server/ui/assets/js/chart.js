@@ -39,7 +39,8 @@ function palette() {
   return p;
 }
 
-// bands marks incidents with a line at the top and a tint, and maintenance with stripes.
+// bands marks incidents with a line at the top, those of the availability with a tint, too,
+// and maintenance with stripes.
 function bands(list, p) {
   return (u) => {
     const { ctx, bbox } = u;
@@ -66,9 +67,12 @@ function bands(list, p) {
         ctx.stroke();
         ctx.restore();
       } else {
-        ctx.fillStyle = band.kind === "availability" ? p.bad : p.warn;
-        ctx.globalAlpha = 0.12;
-        ctx.fillRect(from, bbox.top, width, bbox.height);
+        const down = band.kind === "availability";
+        ctx.fillStyle = down ? p.bad : p.warn;
+        if (down) {
+          ctx.globalAlpha = 0.12;
+          ctx.fillRect(from, bbox.top, width, bbox.height);
+        }
         ctx.globalAlpha = 1;
         ctx.fillRect(from, bbox.top, width, 3 * devicePixelRatio);
       }
