@@ -16,6 +16,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/account"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/assets"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/compare"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/cspreport"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/incidents"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/monitorpage"
@@ -64,6 +65,7 @@ func Routes(d Deps) []shell.Route {
 		statuspages.Routes(statuspages.Deps{Ops: d.Ops, Now: d.Now}),
 		peoplepages.Routes(peoplepages.Deps{Ops: d.Ops, OpenID: d.OpenID}),
 		review.Routes(review.Deps{Ops: d.Ops}),
+		compare.Routes(compare.Deps{Ops: d.Ops}),
 		settings.Routes(settings.Deps{Ops: d.Ops, About: d.About}),
 	)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// kindText is what an item is.
-func kindText(ctx context.Context, kind surface.Kind) string {
+// KindText is what an item is.
+func KindText(ctx context.Context, kind surface.Kind) string {
 	switch kind {
 	case surface.Server:
 		return lang.T(ctx, "Server")
@@ -47,7 +47,7 @@ func KindCount(ctx context.Context, kind surface.Kind, n int) string {
 	case surface.Prompt:
 		return lang.N(ctx, n, "%d prompt", "%d prompts")
 	default:
-		return kindText(ctx, kind)
+		return KindText(ctx, kind)
 	}
 }
 

@@ -65,13 +65,7 @@ func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, last bo
 		}
 		out.WriteString(`<mark class="` + class + `">`)
 	}
-	for _, p := range r.Pieces() {
-		if p.Name == "" {
-			out.WriteString(templ.EscapeString(p.Text))
-			continue
-		}
-		fmt.Fprintf(out, `<span class="hidden-character" title="%s">%s</span>`, templ.EscapeString(p.Name), templ.EscapeString(p.Text))
-	}
+	writePieces(out, r.Text)
 	if r.Finding >= 0 {
 		if last {
 			fmt.Fprintf(out, `<a class="found-number" href="#%s"><span class="visually-hidden">%s</span>%d</a>`,
@@ -86,3 +80,27 @@ func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, last bo
 
 // findingID is where a finding is explained.
 func (i *Item) findingID(n int) string { return "f-" + i.ID + "-" + number(n+1) }
+
+// Marked is a text of a server with a part that was looked for.
+func Marked(before, match, after string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var out strings.Builder
+		writePieces(&out, before)
+		out.WriteString("<mark>")
+		writePieces(&out, match)
+		out.WriteString("</mark>")
+		writePieces(&out, after)
+		_, err := io.WriteString(w, out.String())
+		return err
+	})
+}
+
+func writePieces(out *strings.Builder, said string) {
+	for _, p := range (Run{Text: said}).Pieces() {
+		if p.Name == "" {
+			out.WriteString(templ.EscapeString(p.Text))
+			continue
+		}
+		fmt.Fprintf(out, `<span class="hidden-character" title="%s">%s</span>`, templ.EscapeString(p.Name), templ.EscapeString(p.Text))
+	}
+}
