@@ -60,6 +60,19 @@ func (t *Tx) StatusPage(ctx context.Context, slug string) (*StatusPage, error) {
 	return single(t.statusPages(ctx, " where slug = $1", slug))
 }
 
+// StatusPageMark is when the page of that slug was changed last, and the hash of its
+// password; or ErrNotFound.
+func (t *Tx) StatusPageMark(ctx context.Context, slug string) (changed time.Time, password string, err error) {
+	var at int64
+	if err := t.one(ctx, "select updated_at, password from status_pages where slug = $1", []any{slug}, &at, &password); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return changed, "", err
+		}
+		return changed, "", fmt.Errorf("read status page %q: %w", slug, err)
+	}
+	return fromMs(at), password, nil
+}
+
 // StatusPages are all pages by slug.
 func (t *Tx) StatusPages(ctx context.Context) ([]StatusPage, error) {
 	return t.statusPages(ctx, " order by slug")

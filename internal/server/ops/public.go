@@ -52,6 +52,8 @@ type Public struct {
 	Listed  bool `json:"-"`
 	// Password is the hash of its password, or empty.
 	Password string `json:"-"`
+	// Changed is when somebody changed the page last.
+	Changed time.Time `json:"-"`
 }
 
 // PublicMonitor is one of the page.
@@ -87,11 +89,22 @@ func (o *Ops) Public(ctx context.Context, slug string) (*Public, error) {
 	return out, err
 }
 
+// Current tells whether a page that was read before is still the one of its slug, or says
+// that it is gone. What its monitors are may have changed.
+func (o *Ops) Current(ctx context.Context, page *Public) (current bool, err error) {
+	err = o.view(ctx, "status page", func(t *store.Tx) error {
+		changed, password, err := t.StatusPageMark(ctx, page.Slug)
+		current = changed.Equal(page.Changed) && password == page.Password
+		return err
+	})
+	return current, err
+}
+
 func public(ctx context.Context, t *store.Tx, page *store.StatusPage, now time.Time) (*Public, error) {
 	p := &Public{
 		Slug: page.Slug, Title: page.Title, Text: page.Text, State: PublicUnknown, At: now, Counts: map[PublicState]int{},
 		Monitors: []PublicMonitor{}, Incidents: []PublicIncident{},
-		Surface: page.Surface, Badges: page.Badges, Listed: page.Listed, Password: page.Password,
+		Surface: page.Surface, Badges: page.Badges, Listed: page.Listed, Password: page.Password, Changed: page.UpdatedAt,
 	}
 	all, err := t.AllMonitors(ctx)
 	if err != nil {

@@ -35,6 +35,16 @@ func statusPages(t *testing.T, s *store.Store) {
 	})
 	in(t, s, func(tx *store.Tx) error { return tx.PutStatusPage(t.Context(), &later) })
 	view(t, s, func(tx *store.Tx) error {
+		changed, password, err := tx.StatusPageMark(t.Context(), "payments")
+		if !changed.Equal(epoch().Add(time.Hour)) || password != "" {
+			t.Errorf("changed %s, password %q", changed, password)
+		}
+		if _, _, err := tx.StatusPageMark(t.Context(), "none"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("got error %v", err)
+		}
+		return err
+	})
+	view(t, s, func(tx *store.Tx) error {
 		got, err := tx.StatusPages(t.Context())
 		later.CreatedAt = epoch()
 		if diff := cmp.Diff([]store.StatusPage{later}, got); diff != "" {

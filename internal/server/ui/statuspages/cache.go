@@ -82,7 +82,14 @@ func (c *cache) page(ctx context.Context, slug string) (*ops.Public, error) {
 	defer k.mu.Unlock()
 	now := c.now()
 	if k.page != nil && now.Before(k.until) {
-		return k.page, nil
+		// A password, or the end of a page, counts at once, whoever set it.
+		switch current, err := c.ops.Current(ctx, k.page); {
+		case err != nil:
+			c.drop(slug)
+			return nil, err
+		case current:
+			return k.page, nil
+		}
 	}
 	page, err := c.ops.Public(ctx, slug)
 	if err != nil {

@@ -151,6 +151,9 @@ func TestNamesAreText(t *testing.T) {
 func TestPassword(t *testing.T) {
 	w := uitest.New(t)
 	m := w.Monitor("search", tagged)
+	put(t, w, nil)
+	has(t, w.Get("", "/status/pay"), "search")
+	// A password counts at once.
 	put(t, w, func(in *ops.StatusPageInput) { in.Password = new(string); *in.Password = secret })
 	closed, none := w.Get("", "/status/pay"), w.Get("", "/status/none")
 	if closed.Status != none.Status || closed.Body != none.Body || closed.Header.Get("X-Robots-Tag") != none.Header.Get("X-Robots-Tag") {
@@ -226,6 +229,7 @@ func TestBadges(t *testing.T) {
 	}
 	rollup(t, w, m.ID, store.Daily, -1, 999, 1)
 	put(t, w, func(in *ops.StatusPageInput) { in.Badges = true })
+	has(t, w.Get("", fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID)), "search tools: approved")
 	fresh := uitest.New(t)
 	m = fresh.Monitor("search", tagged)
 	fresh.See(m, s)
