@@ -114,6 +114,12 @@ func TestTenThousand(t *testing.T) {
 			t.Errorf("%s takes %d bytes", path, packed)
 		}
 	}
+	if _, _, body := ask(t, w, "/?offset=400", "HX-Request", "true"); !strings.Contains(body, `<li class="part">9500 others</li>`) || strings.Contains(body, "<html") {
+		t.Error("a part does not say where it ends who needs a person")
+	}
+	if _, _, body := ask(t, w, "/?offset=400"); strings.Count(body, `class="part"`) != 2 || !strings.Contains(body, "<html") {
+		t.Error("a page that begins later has no parts")
+	}
 	_, _, body := ask(t, w, "/")
 	if !strings.Contains(body, "500 monitors need a person") || !strings.Contains(body, "200 of 10000 are shown.") {
 		t.Error("it does not say how many there are")

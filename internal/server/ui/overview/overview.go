@@ -60,6 +60,9 @@ type view struct {
 	old time.Duration
 }
 
+// needing is how many of the rows are of those that need a person.
+func (v *view) needing() int { return min(max(v.list.Needs-v.offset, 0), len(v.list.Rows)) }
+
 // overview answers with the page, or with the part of it that a filter changes.
 func (p *pages) overview(q *shell.Request) error {
 	v := p.look(q)
