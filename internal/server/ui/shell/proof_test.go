@@ -44,7 +44,7 @@ func TestLocal(t *testing.T) {
 	for next, want := range map[string]string{
 		"/monitors/1?tab=x": "/monitors/1?tab=x", "": "/", "https://evil.example/": "/", "//evil.example/": "/", `/\evil.example`: "/",
 		"/\tevil": "/", "javascript:alert(1)": "/", "monitors": "/", "http:/evil.example": "/", "/%2f/evil.example": "/%2f/evil.example",
-		"/..//evil.example": "/..//evil.example", "/\r\nSet-Cookie: a=b": "/", "https:evil.example": "/", "@evil.example": "/", "/:80@evil": "/:80@evil",
+		"/..//evil.example": "/..//evil.example", "/\r\nSet-Cookie: a=b": "/", "https:evil.example": "/", "@evil.example": "/", "%2f%2fevil.example": "/", "%2fx": "/", "/:80@evil": "/:80@evil",
 	} {
 		if got := shell.Local(next); got != want {
 			t.Errorf("%q leads to %q, want %q", next, got, want)

@@ -216,9 +216,9 @@ func Status(e *ops.Error) int {
 	switch e.Code {
 	case ops.NotFound:
 		return http.StatusNotFound
-	case ops.Forbidden, ops.ProofRequired:
+	case ops.Forbidden, ops.ProofRequired, ops.FactorRequired, ops.SignInAgain:
 		return http.StatusForbidden
-	case ops.Unauthenticated, ops.WrongPassword:
+	case ops.Unauthenticated, ops.WrongPassword, ops.CodeRequired:
 		return http.StatusUnauthorized
 	case ops.TooMany:
 		return http.StatusTooManyRequests
