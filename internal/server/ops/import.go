@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// MaxImport is how large what is imported may be, and MaxImported how many servers
-	// are taken of it.
-	MaxImport   = 1 << 20
+	// MaxImport is how large what is imported may be.
+	MaxImport = 1 << 20
+	// MaxImported is how many servers are taken of it.
 	MaxImported = 200
 	// importTime is how long a plan can be carried out.
 	importTime = time.Hour

@@ -34,7 +34,6 @@ type form struct {
 
 	// What the form offers.
 	escalations []string
-	names       []string
 }
 
 func newForm(m *ops.Monitor) *form {

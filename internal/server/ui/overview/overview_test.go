@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 	"github.com/mcpvigil/mcpvigil/internal/server/web"
 	"github.com/mcpvigil/mcpvigil/internal/store"
@@ -236,6 +238,24 @@ func TestLive(t *testing.T) {
 	events, stop, _ = follow(t, w, "viewer", "/live/overview?mark=other.1.1")
 	next(t, events, "reload")
 	stop()
+}
+
+// TestAlive: who signed out is sent nothing more, which a stream asks once a minute.
+func TestAlive(t *testing.T) {
+	w := uitest.New(t)
+	session, _ := w.Actor("viewer").Session()
+	if err := w.People.Alive(t.Context(), session); err != nil {
+		t.Error(err)
+	}
+	if err := w.People.Logout(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.People.Alive(t.Context(), session); !errors.Is(err, people.ErrUnauthenticated) {
+		t.Errorf("after signing out: %v", err)
+	}
+	if err := w.People.Alive(t.Context(), nil); !errors.Is(err, people.ErrUnauthenticated) {
+		t.Errorf("no session: %v", err)
+	}
 }
 
 func TestLiveLimits(t *testing.T) {

@@ -8,6 +8,7 @@ let place = null; // the element that the stream is for
 let mark = "";
 let wait = 1000;
 let timer = 0;
+let lost = 0; // how often in a row there was no connection
 
 function stop() {
   clearTimeout(timer);
@@ -17,7 +18,7 @@ function stop() {
 
 function ids() {
   const rows = place.querySelectorAll("li[id^='m-']");
-  return Array.from(rows, (row) => row.id.slice(2)).join(",");
+  return Array.from(rows, (row) => row.id.slice(2)).slice(0, 2000).join(",");
 }
 
 // put replaces an element, and leaves the focus and a ticked box as they are.
@@ -47,6 +48,7 @@ async function reload() {
   stop();
   try {
     const answer = await fetch(wanted.dataset.reload, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+    if (answer.status === 401) location.reload(); // which leads to where a person signs in
     if (!answer.ok) throw new Error(String(answer.status));
     const html = await answer.text();
     if (place !== wanted || !wanted.isConnected) return;
@@ -58,10 +60,18 @@ async function reload() {
   }
 }
 
+// found says whether there is a connection.
+function found(is) {
+  lost = is ? 0 : lost + 1;
+  document.querySelector("[data-live-lost]")?.toggleAttribute("hidden", lost < 2);
+}
+
 function again() {
   stop();
   if (document.hidden) return;
-  timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
+  found(false);
+  // Why there is none is not said to a stream: a request finds out.
+  timer = setTimeout(lost % 3 === 0 ? reload : open, wait * (0.75 + Math.random() / 2));
   wait = Math.min(wait * 2, slowest);
 }
 
@@ -89,6 +99,7 @@ function open() {
   on("order", () => place.querySelector("[data-live-order]")?.removeAttribute("hidden"));
   on("reload", reload);
   on("end", () => location.reload()); // which leads to where a person signs in
+  here.onopen = () => found(true);
   here.onerror = () => {
     if (here === source) again();
   };
