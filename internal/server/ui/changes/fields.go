@@ -294,7 +294,7 @@ func (f *fields) outline(field *Field, pointer, path string, v rawjson.Value, de
 			runs[k].Op = diff.Same
 		}
 		if n > 0 {
-			row.Runs = append(row.Runs, Run{Text: "\n", Finding: -1})
+			row.Runs = append(row.Runs, Run{Text: "\n"})
 		}
 		row.Runs = append(row.Runs, runs...)
 	}

@@ -1,8 +1,10 @@
 package changes
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -16,8 +18,8 @@ func number(i int) string { return strconv.Itoa(i) }
 type Run struct {
 	Op   diff.Op
 	Text string
-	// Finding is the index among those of the item, or -1.
-	Finding int
+	// Found are the findings that it is in, by their index among those of the item.
+	Found []int
 	// Folded is how many bytes that stayed are left out in its place.
 	Folded int
 }
@@ -50,7 +52,7 @@ func (f *fields) runs(pointer, before, after string, limit int) (runs []Run, cut
 	marks := f.marks(pointer, after)
 	place, shown, pieces := 0, 0, 0
 	for _, e := range edits {
-		parts := []Run{{Op: e.Op, Text: e.Text, Finding: -1}}
+		parts := []Run{{Op: e.Op, Text: e.Text}}
 		if e.Op != diff.Deleted {
 			parts = split(e, place, marks)
 			place += len(e.Text)
@@ -59,9 +61,9 @@ func (f *fields) runs(pointer, before, after string, limit int) (runs []Run, cut
 			if r.Text == "" {
 				continue
 			}
-			if f.extent.Fold && r.Op == diff.Same && r.Finding < 0 && len(r.Text) > foldOver && before != after {
+			if f.extent.Fold && r.Op == diff.Same && len(r.Found) == 0 && len(r.Text) > foldOver && before != after {
 				head, tail := clip(r.Text, foldKeep), clipStart(r.Text, foldKeep)
-				runs = append(runs, Run{Text: head, Finding: -1}, Run{Folded: len(r.Text) - len(head) - len(tail), Finding: -1}, Run{Text: tail, Finding: -1})
+				runs = append(runs, Run{Text: head}, Run{Folded: len(r.Text) - len(head) - len(tail)}, Run{Text: tail})
 				shown += len(head) + len(tail)
 				continue
 			}
@@ -119,37 +121,28 @@ func clipStart(s string, n int) string {
 // mark is where a finding is in a text.
 type mark struct{ start, end, finding int }
 
-// marks are where the findings of a place are in its text, in order and apart from each
-// other.
+// marks are where the findings of a place are in its text.
 func (f *fields) marks(pointer, said string) []mark {
 	var out []mark
 	for n, x := range f.item.Findings {
-		if x.Pointer != pointer {
+		if x.Pointer != pointer || len(out) == maxMarks {
 			continue
 		}
-		start, end, ok := locate(said, x.Excerpt)
-		if !ok {
-			continue
-		}
-		at := len(out)
-		for at > 0 && out[at-1].start > start {
-			at--
-		}
-		out = append(out[:at], append([]mark{{start, end, n}}, out[at:]...)...)
-	}
-	last := 0
-	kept := out[:0]
-	for _, m := range out {
-		m.start = max(m.start, last)
-		if m.start < m.end {
-			kept = append(kept, m)
-			last = m.end
+		if start, end, ok := locate(said, x.Excerpt); ok {
+			out = append(out, mark{start, end, n})
 		}
 	}
-	return kept
+	return out
 }
 
+// bare leaves out of an excerpt what is left out of a text.
+//
+//nolint:gochecknoglobals // it never changes
+var bare = strings.NewReplacer(" ", "", `\u{000A}`, "", `\u{0009}`, "", `\u{000D}`, "")
+
 const (
+	// maxMarks bounds the findings that are marked in one text.
+	maxMarks = 50
 	// maxLocated bounds the text in which a place is looked for.
 	maxLocated = 1 << 20
 	// aroundMatch is how much text a finding quotes on either side.
@@ -167,8 +160,10 @@ func locate(said, excerpt string) (start, end int, ok bool) {
 	}
 	start = strings.Index(said, quoted)
 	if end = start + len(quoted); start < 0 {
-		if start, end, ok = spelled(said, quoted); !ok {
-			return 0, 0, false
+		if start, end, ok = spelled(said, quoted, false); !ok {
+			if start, end, ok = spelled(said, quoted, true); !ok {
+				return 0, 0, false
+			}
 		}
 	}
 	if lead && end-start > aroundMatch {
@@ -186,15 +181,24 @@ func locate(said, excerpt string) (start, end int, ok bool) {
 	return start, end, start < end
 }
 
-// spelled is locate in the text with what cannot be seen spelled out.
-func spelled(said, quoted string) (start, end int, ok bool) {
+// spelled is locate in the text with what cannot be seen spelled out, or without it and
+// without blanks, as some rules read it.
+func spelled(said, quoted string, without bool) (start, end int, ok bool) {
+	if without {
+		if quoted = bare.Replace(quoted); len(quoted) < 8 {
+			return 0, 0, false
+		}
+	}
 	var out strings.Builder
 	var from []int // of each byte of out, the place in said
 	for i := 0; i < len(said); {
-		_, size := utf8.DecodeRuneInString(said[i:])
+		r, size := utf8.DecodeRuneInString(said[i:])
 		char := said[i : i+size]
 		if size > 1 || char[0] < 0x20 || char[0] >= 0x7f {
-			char = plain.Line(char, 1)
+			char = plain.Line(char, 16)
+		}
+		if without && (unicode.IsSpace(r) || char != said[i:i+size]) {
+			char = ""
 		}
 		out.WriteString(char)
 		for range len(char) {
@@ -216,15 +220,25 @@ func spelled(said, quoted string) (start, end int, ok bool) {
 // split cuts an edit, which begins at place in the text as it is, where marks begin and
 // end.
 func split(e diff.Edit, place int, marks []mark) []Run {
-	var out []Run
-	at := 0
+	cuts := []int{0, len(e.Text)}
 	for _, m := range marks {
-		start, end := max(m.start-place, at), min(m.end-place, len(e.Text))
-		if start >= len(e.Text) || end <= start {
-			continue
+		for _, at := range []int{m.start - place, m.end - place} {
+			if at > 0 && at < len(e.Text) {
+				cuts = append(cuts, at)
+			}
 		}
-		out = append(out, Run{Op: e.Op, Text: e.Text[at:start], Finding: -1}, Run{Op: e.Op, Text: e.Text[start:end], Finding: m.finding})
-		at = end
 	}
-	return append(out, Run{Op: e.Op, Text: e.Text[at:], Finding: -1})
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	var out []Run
+	for n := 1; n < len(cuts); n++ {
+		r := Run{Op: e.Op, Text: e.Text[cuts[n-1]:cuts[n]]}
+		for _, m := range marks {
+			if m.start-place <= cuts[n-1] && m.end-place >= cuts[n] {
+				r.Found = append(r.Found, m.finding)
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }

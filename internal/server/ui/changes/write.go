@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -35,19 +36,27 @@ func written(i *Item, runs []Run, s side) templ.Component {
 		var kept []Run
 		for _, r := range runs {
 			if s.shows(r) {
+				if s == before { // findings are in what is there now
+					r.Found = nil
+				}
 				kept = append(kept, r)
 			}
 		}
 		for n, r := range kept {
-			last := n+1 == len(kept) || kept[n+1].Finding != r.Finding
-			writeRun(ctx, &out, i, r, last)
+			var ends []int // findings whose last part this is
+			for _, f := range r.Found {
+				if n+1 == len(kept) || !slices.Contains(kept[n+1].Found, f) {
+					ends = append(ends, f)
+				}
+			}
+			writeRun(ctx, &out, i, r, ends)
 		}
 		_, err := io.WriteString(w, out.String())
 		return err
 	})
 }
 
-func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, last bool) {
+func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, ends []int) {
 	if r.Folded > 0 {
 		out.WriteString(`<span class="folded">`)
 		out.WriteString(templ.EscapeString(lang.T(ctx, "⋯ %d bytes that are the same ⋯", r.Folded)))
@@ -58,18 +67,18 @@ func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, last bo
 	if element != "" {
 		out.WriteString("<" + element + ">")
 	}
-	if r.Finding >= 0 {
+	if len(r.Found) > 0 {
 		class := "found"
-		if i.Findings[r.Finding].Severity == lint.Block {
+		if slices.ContainsFunc(r.Found, func(f int) bool { return i.Findings[f].Severity == lint.Block }) {
 			class = "found found-block"
 		}
 		out.WriteString(`<mark class="` + class + `">`)
 	}
 	writePieces(out, r.Text)
-	if r.Finding >= 0 {
-		if last {
+	if len(r.Found) > 0 {
+		for _, f := range ends {
 			fmt.Fprintf(out, `<a class="found-number" href="#%s"><span class="visually-hidden">%s</span>%d</a>`,
-				i.findingID(r.Finding), templ.EscapeString(lang.T(ctx, "finding")+" "), r.Finding+1)
+				i.findingID(f), templ.EscapeString(lang.T(ctx, "finding")+" "), f+1)
 		}
 		out.WriteString("</mark>")
 	}
