@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -335,4 +336,22 @@ func TestMany(t *testing.T) {
 	if a := w.Get("", "/status/pay?part=100"); strings.Count(a.Body, `class="service"`) != 100 {
 		t.Errorf("%d on the last part", strings.Count(a.Body, `class="service"`))
 	}
+}
+
+// Many who look at once, while the page changes, see it.
+func TestAtOnce(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("search", tagged)
+	put(t, w, func(in *ops.StatusPageInput) { in.Badges = true })
+	var all sync.WaitGroup
+	for n := range 24 {
+		all.Go(func() {
+			path := []string{"/status/pay", "/status/pay.json", "/badge/pay/uptime.svg", fmt.Sprintf("/badge/pay/%d/latency.svg?days=%d", m.ID, n+1)}[n%4]
+			if a := w.Get("", path); a.Status != http.StatusOK {
+				t.Errorf("%s: %d", path, a.Status)
+			}
+		})
+	}
+	put(t, w, func(in *ops.StatusPageInput) { in.Badges = true })
+	all.Wait()
 }
