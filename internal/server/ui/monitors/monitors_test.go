@@ -188,6 +188,19 @@ func TestProof(t *testing.T) {
 	if m, _ := stored(t, w, "one"); m.Definition.DriftPolicy != "alert" {
 		t.Error("it was changed without a proof")
 	}
+	for name, values := range w.Proof("approver") {
+		form[name] = values
+	}
+	if got := w.Post("approver", path, form); got.Location != fmt.Sprintf("/monitors/%d?done=saved", m.ID) {
+		t.Errorf("with a proof: %d to %q\n%s", got.Status, got.Location, got.Body)
+	}
+	if m, _ := stored(t, w, "one"); m.Definition.DriftPolicy != "record" {
+		t.Error("it was not changed with a proof")
+	}
+	// An editor may not, whatever is shown.
+	form.Set("max_tools", "0")
+	form.Set("failure_threshold", "9")
+	want(t, w.Post("editor", path, form), http.StatusForbidden, []string{"approver"})
 	want(t, w.Get("approver", fmt.Sprintf("/monitors/%d/delete", m.ID)), http.StatusOK, []string{"Delete one", "Keep it"}, "proof_password")
 	want(t, w.Post("approver", fmt.Sprintf("/monitors/%d/delete", m.ID), nil), http.StatusForbidden, []string{"proof_password", "show that it is you"})
 	// What was never approved goes.
