@@ -111,11 +111,11 @@ func (p Proof) factor() people.Factor {
 	}
 }
 
-// LogValue and printing hide the password.
+// String hides what is secret in it.
 func (Proof) String() string { return "***" }
 
 func proofRequired(what string) error {
-	return refuse(ProofRequired, "a person who may approve has to do it: signed in, with the account's password in the member password of the request",
+	return refuse(ProofRequired, "a person who may approve has to do it: signed in, with the members password and code of the request, or with a passkey on the pages",
 		"%s needs the proof of a person", what)
 }
 
