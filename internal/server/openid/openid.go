@@ -27,6 +27,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/netguard"
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/weburl"
 )
 
@@ -221,17 +222,17 @@ func (p *Provider) claims(ctx context.Context, e *endpoints, f flow, code string
 		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil && answer.Response.StatusCode < 500 {
 			return nil, fmt.Errorf("%w: the code was not exchanged: %d %.100q", ErrDenied, answer.Response.StatusCode, answer.ErrorCode)
 		}
-		return nil, fmt.Errorf("%w: %.300s", ErrUnavailable, err)
+		return nil, because(ErrUnavailable, err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	verifier := e.provider.VerifierContext(ctx, &oidc.Config{ClientID: p.o.ClientID, Now: func() time.Time { return p.o.Now().Add(-skew) }})
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %.300s", ErrIdentity, err)
+		return nil, because(ErrIdentity, err)
 	}
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return nil, fmt.Errorf("%w: %.300s", ErrIdentity, err)
+		return nil, because(ErrIdentity, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return nil, fmt.Errorf("%w: another nonce", ErrIdentity)
@@ -245,18 +246,23 @@ func (p *Provider) claims(ctx context.Context, e *endpoints, f flow, code string
 	return p.more(ctx, e, token, claims)
 }
 
+// because is a reason with what is behind it, which may quote the provider.
+func because(reason, err error) error {
+	return fmt.Errorf("%w: %s", reason, plain.Line(err.Error(), 300))
+}
+
 // more adds what the provider tells of the person elsewhere than in the token.
 func (p *Provider) more(ctx context.Context, e *endpoints, token *oauth2.Token, claims map[string]any) (map[string]any, error) {
 	info, err := e.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %.300s", ErrUnavailable, err)
+		return nil, because(ErrUnavailable, err)
 	}
 	if info.Subject != claims["sub"] {
 		return nil, fmt.Errorf("%w: it is told of another person", ErrIdentity)
 	}
 	told := map[string]any{}
 	if err := info.Claims(&told); err != nil {
-		return nil, fmt.Errorf("%w: %.300s", ErrIdentity, err)
+		return nil, because(ErrIdentity, err)
 	}
 	for name, value := range told {
 		if _, there := claims[name]; !there {
@@ -338,7 +344,7 @@ func (p *Provider) endpoints(ctx context.Context) (*endpoints, error) {
 		}
 	}
 	if p.found == nil {
-		return nil, fmt.Errorf("%w: %.300s", ErrUnavailable, p.failed)
+		return nil, because(ErrUnavailable, p.failed)
 	}
 	return p.found, nil
 }

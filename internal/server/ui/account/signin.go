@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
@@ -145,8 +143,7 @@ func (p *pages) showSetup(q *shell.Request, s start) error {
 		status = shell.Status(s.refused)
 		q.RetryAfter(s.refused)
 	}
-	var body templ.Component = p.setupBody(q, s)
-	return q.Show(shell.Page{Title: q.T("Welcome"), Bare: true, Status: status, Body: body})
+	return q.Show(shell.Page{Title: q.T("Welcome"), Bare: true, Status: status, Body: p.setupBody(q, s)})
 }
 
 func (p *pages) setUp(q *shell.Request) error {

@@ -23,7 +23,6 @@ const (
 type auditPage struct {
 	actor, action, after string
 	list                 ops.Page[people.AuditEntry]
-	refused              *ops.Error
 }
 
 // more is the address of the part that follows.

@@ -168,10 +168,10 @@ func (q *Request) T(english string, args ...any) string { return lang.T(q.Contex
 
 // Log notes what went wrong and is not the affair of who asked.
 func (q *Request) Log(ctx context.Context, what string, err error) {
-	q.shell.Logger.ErrorContext(ctx, what, "err", err)
+	q.shell.Logger.ErrorContext(ctx, "a page did not work", "what", what, "error", err)
 }
 
 // Warn notes what went wrong elsewhere, which who looks after the server may want to know.
 func (q *Request) Warn(ctx context.Context, what string, err error) {
-	q.shell.Logger.WarnContext(ctx, what, "err", err)
+	q.shell.Logger.WarnContext(ctx, "a page was not answered as it was meant", "what", what, "error", err)
 }
