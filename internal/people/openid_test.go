@@ -171,3 +171,29 @@ func TestFactorsWithoutPassword(t *testing.T) {
 	is(t, "a proof of a young session", err, ErrFactor)
 	h.addKey(t, s, h.proofKey(t, s, k, "add"))
 }
+
+// TestProviderDecides: a passkey proves, but whether an OpenID person may still sign in is
+// for the provider to say.
+func TestProviderDecides(t *testing.T) {
+	h := newHouse(t)
+	_, s, err := h.loginAs(t, identity("17", "carla", Approver))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := h.addKey(t, s, nil)
+	_, _, err = h.loginKey(t, k)
+	is(t, "a passkey of an OpenID person", err, ErrProvider)
+	if got := h.memory.lastAudit(t); got.Action != "login.failed" || got.Object != "user:carla" {
+		t.Errorf("audit %+v", got)
+	}
+	bob, bobs := h.person(t, "bob", Viewer)
+	k = h.addKey(t, bobs, Password(bobPassword))
+	h.options.ProviderOnly = true
+	_, _, err = h.Login(t.Context(), bob.Name, bobPassword, "", "192.0.2.1", "test")
+	is(t, "a password", err, ErrProvider)
+	_, _, err = h.loginKey(t, k)
+	is(t, "a passkey", err, ErrProvider)
+	if _, _, err := h.loginAs(t, identity("17", "carla", Approver)); err != nil {
+		t.Error(err)
+	}
+}

@@ -13,8 +13,10 @@ import (
 // is not in it: pages never hold one.
 type attempt struct {
 	name, next string
-	// code: the account has a second factor, and a code is asked for.
+	// code: the account has a second factor, and a code is asked for; first: none was
+	// given yet.
 	code    bool
+	first   bool
 	refused *ops.Error
 }
 
@@ -82,6 +84,7 @@ func (p *pages) entered(q *shell.Request, a attempt, token string, session *peop
 		return err
 	}
 	a.code = a.refused.Code == ops.CodeRequired
+	a.first = q.Value("code") == ""
 	a.refused = said(q, a.refused)
 	return p.show(q, a)
 }
