@@ -230,10 +230,10 @@ func (f *fields) schema(field *Field, a, b rawjson.Value) {
 	for _, c := range found {
 		change := SchemaChange{SchemaChange: c}
 		at := field.Pointer + c.Pointer
-		switch {
-		case c.What == diff.TextChanged:
+		switch c.What { //nolint:exhaustive // of the others the values are short
+		case diff.TextChanged:
 			change.Runs, _, _ = f.runs(at, c.Before, c.After, f.extent.Text)
-		case c.What == diff.PropertyAdded || c.What == diff.PropertyRemoved:
+		case diff.PropertyAdded, diff.PropertyRemoved:
 			var added Field
 			v := read([]byte(c.Before + c.After)) // one of them is empty
 			f.outline(&added, at, c.Name, v, 0)

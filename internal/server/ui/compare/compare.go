@@ -152,11 +152,11 @@ func (c *comparing) moments() {
 // differ compares what is chosen.
 func (p *pages) differ(q *shell.Request, c *comparing) error {
 	result, err := p.ops.Compare(q.Context(), q.Actor, c.A.Digest, c.B.Digest)
-	if c.Refusal = shell.Refusal(err); c.Refusal != nil {
-		return nil
-	}
 	if err != nil {
-		return err
+		if c.Refusal = shell.Refusal(err); c.Refusal == nil {
+			return err
+		}
+		return nil
 	}
 	c.Same = c.A.Digest == c.B.Digest
 	list := make([]changes.Change, 0, len(result.Changes))
