@@ -14,6 +14,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/changes"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/surface"
 )
 
 // Deps are what the pages work on.
@@ -162,6 +163,9 @@ func (p *pages) differ(q *shell.Request, c *comparing) error {
 	list := make([]changes.Change, 0, len(result.Changes))
 	differing := map[string]bool{}
 	for _, one := range result.Changes {
+		if one.Effect != surface.Silent { // nothing fails here
+			one.Effect = ""
+		}
 		list = append(list, changes.Change{Change: one})
 		differing[string(one.Kind)+"\x00"+one.Item] = true
 	}
