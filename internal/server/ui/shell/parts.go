@@ -98,3 +98,11 @@ func Preferences(q *Request) error {
 	}
 	return q.Go(Local(q.Value("next")), "")
 }
+
+// Current marks a link as the one to what is shown, for who hears the page too.
+func Current(on bool) templ.Attributes {
+	if !on {
+		return nil
+	}
+	return templ.Attributes{"aria-current": "true"}
+}
