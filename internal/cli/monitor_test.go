@@ -102,6 +102,8 @@ func TestServeFlags(t *testing.T) {
 		"--location eu":                              "--location is for a PostgreSQL database",
 		"--location _x":                              "not the name of a location",
 		"--public-url ftp://x":                       "--public-url is not an address",
+		"--trusted-proxy 0.0.0.0/0":                  "--trusted-proxy is everybody",
+		"--trusted-proxy proxy.example.com":          "not an address or a network",
 		"--public-url https://x/path":                "--public-url is not an address",
 		"--allow-address 10.0.0":                     "not an address or a network",
 		"--keep-results 5":                           "not a time of an hour or more",

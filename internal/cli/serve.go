@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type serveOptions struct {
 	databaseOptions
 	listen      string
 	publicURL   string
+	proxies     []netip.Prefix
 	configFile  string
 	locations   []string
 	openMetrics bool
@@ -76,6 +78,7 @@ func (o *serveOptions) add(fs *pflag.FlagSet) {
 	grouped(fs, groupServe, func() {
 		fs.StringVar(&o.listen, "listen", defaultListen, "serve on `address`, HOST:PORT; port 0 takes any")
 		fs.StringVar(&o.publicURL, "public-url", "", "where people reach it, such as https://watch.example.com (default http://localhost:PORT)")
+		fs.Var(prefixes{&o.proxies}, "trusted-proxy", "believe X-Forwarded-For of proxies in this address or `network` (repeatable)")
 		fs.StringVar(&o.configFile, "config", "", "watch the targets of `file` (default ./mcpvigil.yaml if it exists)")
 		fs.Var(list{&o.locations, typeList, isLocation}, "location", "run the checks of this location here (repeatable; default local)")
 		fs.BoolVar(&o.demo, "demo", false, "watch the bundled demo servers; without --data in a temporary folder")
@@ -131,6 +134,9 @@ func (o *serveOptions) check(g *given) error {
 			return usageErrorf("--public-url is not an address such as https://watch.example.com", o.publicURL)
 		}
 		o.publicURL = u.Scheme + "://" + u.Host
+	}
+	if slices.ContainsFunc(o.proxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
+		return usageErrorf("--trusted-proxy is everybody", "").hint("give the address or the network of the proxy")
 	}
 	if err := o.openid.check(); err != nil {
 		return err

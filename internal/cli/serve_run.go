@@ -180,7 +180,7 @@ func (m *monitor) wire() error {
 	m.handler = server.New(server.Deps{
 		Store: m.db.Store, Engine: m.engine, People: m.people, API: rest, Pages: pages, PolicyReports: reports.Count,
 		MCP:         mcpserver.New(mcpserver.Deps{Ops: operations, Key: m.people.AuthenticateKey, Version: buildVersion(), Logger: m.log}),
-		OpenMetrics: m.o.openMetrics, PublicURL: m.o.publicURL, Version: buildVersion(), Logger: m.log,
+		OpenMetrics: m.o.openMetrics, PublicURL: m.o.publicURL, TrustedProxies: m.o.proxies, Version: buildVersion(), Logger: m.log,
 	})
 	return nil
 }

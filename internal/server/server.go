@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -43,9 +44,11 @@ type Deps struct {
 	OpenMetrics bool
 	// PublicURL is where people reach the server, as a browser has it.
 	PublicURL string
-	Version   string
-	Now       func() time.Time // nil: time.Now
-	Logger    *slog.Logger     // nil: none
+	// TrustedProxies are networks of proxies that say who their client is.
+	TrustedProxies []netip.Prefix
+	Version        string
+	Now            func() time.Time // nil: time.Now
+	Logger         *slog.Logger     // nil: none
 }
 
 type server struct {
@@ -83,7 +86,7 @@ func New(d Deps) http.Handler {
 	if d.Pages != nil {
 		mux.Handle("/", d.Pages)
 	}
-	return s.protect(mux)
+	return behind(d.TrustedProxies, s.protect(mux))
 }
 
 // protect adds what holds for every answer, and refuses what a browser sends on behalf

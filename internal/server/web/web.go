@@ -39,7 +39,7 @@ func Token(r *http.Request) string {
 func Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return r.RemoteAddr
+		host = r.RemoteAddr // of the client of a proxy, no port is known
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
