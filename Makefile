@@ -67,7 +67,7 @@ test: test-deps ## Install what the tests need, run them all, then each fuzz tar
 
 .PHONY: screenshots
 screenshots: test-deps ## Take pictures of all pages, wide and narrow, light and dark, into test/e2e/artifacts (E2E_ARTIFACTS=DIR)
-	cd test/e2e && $(GO) test -count 1 -timeout 20m -run '^TestScreenshots$$' .
+	cd test/e2e && $(GO) test -count 1 -timeout 20m -run '^TestPages$$' .
 
 .PHONY: conformance
 conformance: test-deps ## Run the official conformance suite alone, and print what passes

@@ -203,6 +203,16 @@ func (p *page) follow(role, name string, within ...string) {
 	p.arrived("the page after " + role + " " + name)
 }
 
+// unfold opens what is folded below a summary.
+func (p *page) unfold(summary string) {
+	p.t.Helper()
+	p.until("find "+summary, `(() => {
+		const found = [...document.querySelectorAll("main summary")].find((s) => s.innerText.includes(`+quote(summary)+`));
+		if (found && !found.parentElement.open) found.click();
+		return found?.parentElement.open;
+	})()`)
+}
+
 // fill replaces what a field holds, by typing.
 func (p *page) fill(label, text string, within ...string) {
 	p.t.Helper()
@@ -331,6 +341,7 @@ func (p *page) authenticator() {
 // settle waits until the page asks for nothing and moves nothing.
 func (p *page) settle() {
 	p.t.Helper()
-	p.until("settle", `!document.querySelector(".htmx-request")`)
 	time.Sleep(50 * time.Millisecond)
+	p.until("settle", `!document.querySelector(".htmx-request")`)
+	time.Sleep(200 * time.Millisecond) // what faded out comes back
 }

@@ -33,6 +33,10 @@ type page struct {
 	t    testing.TB
 	ctx  context.Context
 	base string
+	// close closes the tab, which otherwise happens at the end of the test.
+	close func()
+	// failed: the test had failed before.
+	failed bool
 
 	mu       sync.Mutex
 	faults   []string
@@ -54,13 +58,14 @@ func (s *server) open(t testing.TB, account string) *page {
 // blank opens a tab that may load what is below base.
 func blank(t testing.TB, base string) *page {
 	t.Helper()
-	p := &page{t: t, base: base, requests: map[network.RequestID]string{}}
+	p := &page{t: t, base: base, failed: t.Failed(), requests: map[network.RequestID]string{}}
 	var end context.CancelFunc
 	p.ctx, end = chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
-	t.Cleanup(func() {
+	p.close = sync.OnceFunc(func() {
 		p.finish()
 		end()
 	})
+	t.Cleanup(p.close)
 	if err := chromedp.Listen(p.ctx, p.hear); err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
@@ -198,7 +203,7 @@ func (p *page) finish() {
 	if wrong := p.wrong(); len(wrong) > 0 {
 		p.t.Errorf("in the browser went wrong:\n  %s", strings.Join(wrong, "\n  "))
 	}
-	if p.t.Failed() && p.ctx.Err() == nil {
+	if p.t.Failed() && !p.failed && p.ctx.Err() == nil {
 		p.keep()
 	}
 }
@@ -312,10 +317,24 @@ func (p *page) until(what, expression string) {
 	})
 }
 
+// within is until for what may take longer than a step.
+func (p *page) within(long time.Duration, what, expression string) {
+	p.t.Helper()
+	p.waitFor(long, what, func() (bool, string) {
+		ok, err := evaluate[bool](p, `!!(`+expression+`)`)
+		return ok && err == nil, expression
+	})
+}
+
 // wait tries until done says so. why is what it said last.
 func (p *page) wait(what string, done func() (ok bool, why string)) {
 	p.t.Helper()
-	deadline := time.Now().Add(patience)
+	p.waitFor(patience, what, done)
+}
+
+func (p *page) waitFor(long time.Duration, what string, done func() (ok bool, why string)) {
+	p.t.Helper()
+	deadline := time.Now().Add(long)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		ok, why := done()
 		if ok {
@@ -323,7 +342,7 @@ func (p *page) wait(what string, done func() (ok bool, why string)) {
 		}
 		if time.Now().After(deadline) {
 			where, _ := evaluate[string](p, `location.href + "\n" + document.title + "\n" + (document.querySelector("main, body")?.innerText ?? "").slice(0, 1500)`)
-			p.t.Fatalf("%s: not within %s\nlast: %s\nthe page is %s\n%s", what, patience, why, where, strings.Join(p.wrong(), "\n"))
+			p.t.Fatalf("%s: not within %s\nlast: %s\nthe page is %s\n%s", what, long, why, where, strings.Join(p.wrong(), "\n"))
 		}
 		time.Sleep(pause)
 	}
