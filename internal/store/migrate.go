@@ -38,6 +38,14 @@ func (s *Store) migrate(ctx context.Context) error {
 	case have > known || s.write == nil:
 		return &SchemaError{Have: have, Known: known}
 	}
+	if err := s.apply(ctx, steps); err != nil {
+		return fmt.Errorf("bring the schema to version %d: %w", known, err)
+	}
+	return nil
+}
+
+// apply applies those of the steps that were not yet.
+func (s *Store) apply(ctx context.Context, steps []*goose.Migration) error {
 	dialect := goose.DialectSQLite3
 	options := []goose.ProviderOption{
 		goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true),
@@ -55,10 +63,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err == nil {
 		_, err = provider.Up(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("bring the schema to version %d: %w", known, err)
-	}
-	return nil
+	return err
 }
 
 // schema is the version that the database has; 0 for an empty one.

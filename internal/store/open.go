@@ -27,18 +27,7 @@ const (
 // Open opens a database, or makes it, and brings its schema to that of this version.
 // Its error is a *SchemaError when the schema is of a newer one.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{sealer: o.Sealer}
-	var err error
-	switch {
-	case o.Path != "" && o.URL != "":
-		return nil, errors.New("a database is either a file or a URL, not both")
-	case o.Path != "":
-		err = s.openSQLite(ctx, o)
-	case o.URL != "":
-		err = s.openPostgres(ctx, o)
-	default:
-		return nil, errors.New("no database is named: give a file, or the URL of a PostgreSQL")
-	}
+	s, err := connect(ctx, o)
 	if err == nil {
 		err = s.migrate(ctx)
 	}
@@ -47,6 +36,21 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, explain(err)
 	}
 	return s, nil
+}
+
+// connect opens a database as it is. There is a store to close whatever the error.
+func connect(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{sealer: o.Sealer}
+	switch {
+	case o.Path != "" && o.URL != "":
+		return s, errors.New("a database is either a file or a URL, not both")
+	case o.Path != "":
+		return s, s.openSQLite(ctx, o)
+	case o.URL != "":
+		return s, s.openPostgres(ctx, o)
+	default:
+		return s, errors.New("no database is named: give a file, or the URL of a PostgreSQL")
+	}
 }
 
 // openSQLite opens one connection that writes and some that read.

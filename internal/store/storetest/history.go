@@ -234,6 +234,7 @@ func filteredEvents(t *testing.T, s *store.Store) {
 	}{
 		{"all, the latest first", store.EventFilter{}, []int{4, 3, 2, 1, 0}, 0},
 		{"of a monitor, the oldest first", store.EventFilter{Monitor: 1, Ascending: true}, []int{0, 2, 4}, 0},
+		{"of an axis", store.EventFilter{Axis: watch.Availability}, []int{4, 2}, 0},
 		{"by names", store.EventFilter{Names: []string{watch.EventCreated, watch.EventBlind, "no"}}, []int{3, 1, 0}, 0},
 		{"by time, with from and without to", store.EventFilter{From: epoch().Add(time.Minute), To: epoch().Add(4 * time.Minute)}, []int{3, 2, 1}, 0},
 		{"a page", store.EventFilter{Limit: 2}, []int{4, 3}, id(3)},

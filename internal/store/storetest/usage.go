@@ -20,9 +20,16 @@ func usageTests() []test {
 }
 
 func locations(t *testing.T, s *store.Store) {
-	Insert(t, s, 3, func(i int, m *watch.Monitor) {
+	monitors := Insert(t, s, 3, func(i int, m *watch.Monitor) {
 		m.Paused = i == 2
 		m.Definition.Locations = []string{"local", "moon"}[:1+i%2]
+	})
+	in(t, s, func(tx *store.Tx) error {
+		return tx.SaveReports(t.Context(), []store.StoredReport{
+			{Monitor: monitors[0].ID, Location: "local", At: epoch().Add(2 * time.Minute)},
+			{Monitor: monitors[1].ID, Location: "local", At: epoch().Add(time.Minute)},
+			{Monitor: monitors[1].ID, Location: "mars", At: epoch().Add(3 * time.Minute)}, // from where nothing is checked any more
+		})
 	})
 	view(t, s, func(tx *store.Tx) error {
 		list, err := tx.Locations(t.Context(), epoch().Add(time.Hour))
@@ -32,10 +39,11 @@ func locations(t *testing.T, s *store.Store) {
 		if len(list) != 2 || list[0].Name != "local" || list[1].Name != "moon" {
 			t.Fatalf("locations: %+v", list)
 		}
-		if l := list[0]; l.Monitors != 3 || l.Paused != 1 || l.Due != 2 || l.Busy != 0 || l.Lag < 59*time.Minute || l.Since.IsZero() {
+		if l := list[0]; l.Monitors != 3 || l.Paused != 1 || l.Due != 2 || l.Busy != 0 || l.Lag < 59*time.Minute || l.Since.IsZero() ||
+			!l.LastReport.Equal(epoch().Add(2*time.Minute)) {
 			t.Errorf("local: %+v", l)
 		}
-		if l := list[1]; l.Monitors != 1 || l.Paused != 0 || l.Due != 1 {
+		if l := list[1]; l.Monitors != 1 || l.Paused != 0 || l.Due != 1 || !l.LastReport.IsZero() {
 			t.Errorf("moon: %+v", l)
 		}
 		return nil

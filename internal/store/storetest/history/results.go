@@ -46,6 +46,8 @@ func testResults(t *testing.T, b *bench) {
 	same(t, "cursor after the last", "", next)
 	some, _ := read(store.ResultFilter{From: at(0, 5), To: at(0, 10)})
 	same(t, "from and to", want[1:3], some)
+	failing, _ := read(store.ResultFilter{Failing: true})
+	same(t, "what failed, without what did not run", want[1:2], failing)
 
 	var paged []watch.Result
 	for f := (store.ResultFilter{Limit: 1}); ; {
