@@ -20,7 +20,9 @@ const (
 	// observation; one more stands for the rest.
 	maxSaid = 1000
 	maxNews = 200
-	keySize = 12 // bytes of a hash
+	// keySize is how many bytes of a hash a key has: so many that no server finds two
+	// changes with one key, of which a person would accept one and get both.
+	keySize = 24
 )
 
 // reasonChain is the reason of posture when the login chain is broken.

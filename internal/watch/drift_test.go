@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -498,4 +499,14 @@ func TestOneLocationSeesAnother(t *testing.T) {
 	same(t, "posture", w.st.Surface.State+" "+w.st.Posture.State, "inconsistent flagged")
 	at("c", good)
 	same(t, "none", w.states(), "up approved clean pass")
+}
+
+// TestKeysAreLong: a server that may try as often as it likes finds no two changes with
+// one key.
+func TestKeysAreLong(t *testing.T) {
+	key := ChangeKey(surface.Change{Class: surface.ToolText, Item: "read", Pointer: "/description"})
+	sum, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(key, changePrefix))
+	if err != nil || len(sum) < 24 {
+		t.Errorf("the key %q has %d bytes of a hash, %v", key, len(sum), err)
+	}
 }

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -74,5 +76,16 @@ func TestFolded(t *testing.T) {
 	}
 	if folded+shown != 2*len(same)+1 || cut != 0 || !slices.ContainsFunc(runs, func(r Run) bool { return r.Text == "new" }) {
 		t.Errorf("%d folded, %d shown of %d, %d cut: %v", folded, shown, 2*len(same), cut, runs)
+	}
+}
+
+// TestNothingIsTakenForAnother: what stands for items and their values is a whole hash, so
+// that no server finds two texts of which only one is shown.
+func TestNothingIsTakenForAnother(t *testing.T) {
+	if sum, err := base64.RawURLEncoding.DecodeString(hash("a", "b")); err != nil || len(sum) != sha256.Size {
+		t.Errorf("%d bytes stand for a text, %v", len(sum), err)
+	}
+	if hash("ab", "c") == hash("a", "bc") {
+		t.Error("parts run into each other")
 	}
 }
