@@ -53,6 +53,10 @@ func Pieces(s string, maxBytes int) (pieces []Piece, cut bool) {
 	return pieces, cut
 }
 
+// tall tells whether a block of a text may be higher than what is shown of it at a time, on
+// a narrow screen.
+func tall(s string) bool { return len(s) > 400 || strings.Count(s, "\n") > 10 }
+
 // visible tells whether a character is one that a reader sees.
 func visible(char string) bool { return len(char) == 1 && char[0] >= 0x20 && char[0] < 0x7f || plain.Line(char, 1) == char }
 
