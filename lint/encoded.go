@@ -58,7 +58,7 @@ func encoded(t *text) {
 		escapes(t)
 	}
 	if t.traits&hasSnake != 0 && !t.identifier() {
-		t.reveal(strings.ReplaceAll(t.s, "_", " "), t.scan.dispatch.folded)
+		t.reveal(strings.ReplaceAll(t.s, "_", " "), t.scan.dispatch.folded, &source{of: t})
 	}
 	if t.traits&(hasCoded|hasDigits) == 0 {
 		return
@@ -66,14 +66,14 @@ func encoded(t *text) {
 	for _, b := range blobs(t.s) {
 		switch payload := b.decode(0); {
 		case payload != "" && t.role == roleBlob:
-			t.reveal(payload, allRules)
+			t.reveal(payload, allRules, &source{carrier: t.spans(b.start, b.end)})
 		case payload != "":
 			t.payload(b.start, b.end, b.alphabet.name+" that decodes to text", payload)
 		case b.opaque() && !binaryURI(t.s[:b.start]):
 			t.item.report(hit{
 				Note, t.s[b.start:b.end],
 				fmt.Sprintf("%d characters of an encoding whose content cannot be read", b.end-b.start),
-				excerpt(t.s, b.start, b.start+64),
+				excerpt(t.s, b.start, b.start+64), t.spot(b.start, b.end),
 			})
 		}
 	}
@@ -81,10 +81,11 @@ func encoded(t *text) {
 
 // payload reports that t.s[start:end] holds other text.
 func (t *text) payload(start, end int, what, payload string) {
-	if id, ok := t.item.admit(Block, t.s[start:end]); ok {
-		t.item.add(hit{severity: Block, message: what + ": a model can read it, a person does not", excerpt: plain.Line(payload, maxExcerpt)}, id)
+	at := t.spot(start, end)
+	if id, ok := t.item.admit(Block, t.s[start:end], at); ok {
+		t.item.add(hit{severity: Block, message: what + ": a model can read it, a person does not", excerpt: plain.Line(payload, maxExcerpt), at: at}, id)
 	}
-	t.reveal(payload, allRules)
+	t.reveal(payload, allRules, &source{carrier: at.spans})
 }
 
 // alphabet is a way to write bytes as words.
@@ -446,7 +447,7 @@ func reads(s string) bool {
 func escapes(t *text) {
 	// Entities stand for what a reader sees, but hide nothing by themselves.
 	if plain := html.UnescapeString(t.s); plain != t.s {
-		t.reveal(plain, t.scan.dispatch.folded)
+		t.reveal(plain, t.scan.dispatch.folded, &source{of: t, trace: func() [][]piece { return traceEntities(t.s) }})
 	}
 	var payload strings.Builder
 	start, end, letters := -1, 0, 0

@@ -28,7 +28,7 @@ func schemes(t *text) {
 				severity = Note
 			}
 			matched, _, _ := strings.Cut(t.s[start:min(len(t.s), start+maxWholeURL)], " ")
-			t.item.report(hit{severity, matched, "a data: URI that carries a page or a script", excerpt(t.s, start, i+1+len(media))})
+			t.item.report(hit{severity, matched, "a data: URI that carries a page or a script", excerpt(t.s, start, i+1+len(media)), t.spot(start, start+len(matched))})
 		case rest != "" && !strings.HasPrefix(rest, "void(0)"):
 			end := strings.IndexFunc(rest, unicode.IsSpace)
 			if end < 0 {

@@ -85,38 +85,45 @@ func unify(s string) string {
 	if !strings.ContainsFunc(s, foldable) {
 		return s
 	}
-	s = norm.NFKC.String(strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf {
-			return r
-		}
-		switch r {
-		case '\uFDFA':
-			return ' ' // normalisation would write it as eighteen letters
-		case '\u2010', '\u2011':
-			return '-'
-		}
-		if plain, ok := styled[r]; ok {
-			return plain
-		}
-		if plain, ok := boxed(r); ok {
-			return plain
-		}
-		switch kindOf(r) {
-		case markTag, markFormat, markBidi, markSelector, markNothing:
-			return -1
-		default:
-			return r
-		}
-	}, s))
+	s = norm.NFKC.String(strings.Map(visible, s))
 	var b strings.Builder
 	b.Grow(len(s))
-	eachRun(s, func(run string, word bool) {
-		if word && !isASCII(run) {
-			run = unaccented(undisguised(run))
-		}
-		b.WriteString(run)
-	})
+	eachRun(s, func(run string, word bool) { b.WriteString(respell(run, word)) })
 	return b.String()
+}
+
+// visible gives the letter that a character is taken for before it is normalised, -1 for
+// what is not seen.
+func visible(r rune) rune {
+	if r < utf8.RuneSelf {
+		return r
+	}
+	switch r {
+	case '\uFDFA':
+		return ' ' // normalisation would write it as eighteen letters
+	case '\u2010', '\u2011':
+		return '-'
+	}
+	if plain, ok := styled[r]; ok {
+		return plain
+	}
+	if plain, ok := boxed(r); ok {
+		return plain
+	}
+	switch kindOf(r) {
+	case markTag, markFormat, markBidi, markSelector, markNothing:
+		return -1
+	default:
+		return r
+	}
+}
+
+// respell writes a word that is disguised as the one it is taken for.
+func respell(run string, word bool) string {
+	if word && !isASCII(run) {
+		return unaccented(undisguised(run))
+	}
+	return run
 }
 
 // undisguised writes the look-alikes in a word of ASCII letters as those.
@@ -166,18 +173,23 @@ const maxSpacing = 3
 func mend(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
+	mendEach(s, func(_, out string) { b.WriteString(out) })
+	return b.String()
+}
+
+// mendEach gives each part of s with what becomes of it.
+func mendEach(s string, add func(in, out string)) {
 	for i := 0; i < len(s); {
 		letters, end := spread(s, i)
 		if words, ok := segment(letters); end > i && ok {
-			b.WriteString(words)
+			add(s[i:end], words)
 			i = end
 			continue
 		}
 		end = max(end, i+1)
-		b.WriteString(s[i:end])
+		add(s[i:end], s[i:end])
 		i = end
 	}
-	return b.String()
 }
 
 // spread reads letters that stand apart at i, and gives them as one. Letters that do

@@ -94,7 +94,7 @@ func mdImage(t *text) {
 			message += ", with what is put into the address"
 		}
 		whole := wholeURL(t.s, i+end)
-		t.item.report(hit{Block, t.s[i:whole] + "\x00" + url, message, excerpt(t.s, i, i+end)})
+		t.item.report(hit{Block, t.s[i:whole] + "\x00" + url, message, excerpt(t.s, i, i+end), t.spot(i, whole)})
 		i = whole - 1
 	}
 }
@@ -250,7 +250,7 @@ func suspiciousHost(t *text) {
 		if problem := hostProblem(user, host); problem != "" {
 			shown := excerpt(t.s, start, min(len(t.s), at+len(user)+len(host)))
 			at = wholeURL(t.s, at)
-			t.item.report(hit{Note, t.s[start:at], "an address " + problem, shown})
+			t.item.report(hit{Note, t.s[start:at], "an address " + problem, shown, t.spot(start, at)})
 		}
 	}
 }
@@ -319,7 +319,7 @@ func icons(it *item) {
 		it.below("icons", func() {
 			it.path.push(step{index: i})
 			it.below("src", func() {
-				it.report(hit{Note, src, "an icon that " + problem, excerpt(src, 0, min(len(src), around))})
+				it.report(hit{Note, src, "an icon that " + problem, excerpt(src, 0, min(len(src), around)), whole(src)})
 			})
 			it.path.pop()
 		})

@@ -69,6 +69,13 @@ type Finding struct {
 	// Techniques are identifiers of the SAFE-MCP catalogue.
 	Techniques []string `json:"techniques,omitempty"`
 	Ruleset    string   `json:"ruleset"`
+
+	// Spans are what was matched, in the text at Pointer as its JSON string reads, in
+	// order and at most 64. What is hidden in a text is where that hides it. None for
+	// what is about the whole of a text, or no text.
+	Spans []Span `json:"-"`
+	// InName: the spans are in the name of the member at Pointer, not in its value.
+	InName bool `json:"-"`
 }
 
 // Options add what one surface alone does not tell.

@@ -166,7 +166,7 @@ func markupPad(t *text) {
 		if i < len(t.s) && (lines >= maxBreaks || blanks >= maxBlanks) {
 			t.item.report(hit{
 				Block, t.s[start:min(len(t.s), i+maxPushed)], "blanks in markup before more text",
-				excerpt(t.s[:start], start, start) + " [markup] " + excerpt(t.s[i:], 0, 0),
+				excerpt(t.s[:start], start, start) + " [markup] " + excerpt(t.s[i:], 0, 0), t.spot(start, i),
 			})
 		}
 	}

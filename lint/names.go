@@ -144,7 +144,7 @@ func nameCharset(it *item) {
 		return
 	}
 	it.at("/name", func() {
-		it.report(hit{severity, it.Name, message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength))})
+		it.report(hit{severity, it.Name, message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength)), whole(it.Name)})
 	})
 }
 
@@ -174,7 +174,7 @@ func confusableName(it *item) {
 		}
 		it.at("/name", func() {
 			shown := excerpt(it.Name, 0, len(it.Name)) + " looks like " + excerpt(other.name, 0, len(other.name))
-			it.report(hit{severity, it.Name + "\x00" + other.name, message, cut(shown, 4*maxExcerpt)})
+			it.report(hit{severity, it.Name + "\x00" + other.name, message, cut(shown, 4*maxExcerpt), whole(it.Name)})
 		})
 		return
 	}
@@ -206,5 +206,5 @@ func duplicateName(it *item) {
 	names.reported[key] = true
 	message := fmt.Sprintf("%d entries of the list have this name: which one an agent reads depends on its client", names.count[key])
 	entries := names.entries[key]
-	it.report(hit{Block, string(entries[:]), message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength))})
+	it.report(hit{Block, string(entries[:]), message, excerpt(it.Name, 0, min(len(it.Name), maxNameLength)), spot{}})
 }

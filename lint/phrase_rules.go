@@ -233,10 +233,23 @@ func (r *reader) report(t *text, id, message string) {
 		if p.message == "" {
 			p.message = message
 		}
-		if id, ok := t.item.admit(p.severity, r.about(&p)); ok {
-			t.item.add(hit{severity: p.severity, message: p.message, excerpt: excerpt(t.s, p.start, p.end)}, id)
+		at := t.spot(r.lead(&p), p.end)
+		if id, ok := t.item.admit(p.severity, r.about(&p), at); ok {
+			t.item.add(hit{severity: p.severity, message: p.message, excerpt: excerpt(t.s, p.start, p.end), at: at}, id)
 		}
 	}
+}
+
+// lead is where a passage begins with the "do" of "do not", which phrases leave out.
+func (r *reader) lead(p *passage) int {
+	n := r.from(p.start) - 1
+	if n < 0 || n+1 == len(r.tokens) || r.tokens[n+1].opens || p.start-int(r.tokens[n].end) > maxGap || !r.book.is(r.tokens[n+1], "negation") {
+		return p.start
+	}
+	if before := &r.tokens[n]; strings.EqualFold(r.text.s[before.start:before.end], "do") {
+		return int(before.start)
+	}
+	return p.start
 }
 
 // about gives the text that makes a passage the same finding: the sentence, or what a

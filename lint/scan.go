@@ -91,10 +91,10 @@ type item struct {
 	path  path // where the walk is
 
 	findings  []Finding
-	reports   int  // calls of report
-	consulted bool // what the running rule finds depends on the item as well
-	known     map[digest]bool
-	id        string // see identity
+	reports   int            // calls of report
+	consulted bool           // what the running rule finds depends on the item as well
+	known     map[digest]int // where in findings
+	id        string         // see identity
 	limits    map[ruleSeverity]*rest
 	params    map[string]bool
 }
@@ -164,7 +164,7 @@ func (it *item) name(s string) {
 			it.scan.seenNames[s] = of
 		}
 	}
-	it.try(of.mask, &text{s: s, role: roleKey, item: it, scan: it.scan, traits: of.traits})
+	it.try(of.mask, &text{s: s, role: roleKey, item: it, scan: it.scan, traits: of.traits, named: true})
 }
 
 // try returns the rules that are to be tried on the same string in the same role
@@ -193,14 +193,14 @@ func (it *item) try(mask ruleMask, t *text) (again ruleMask) {
 // maxReveals bounds how often what was hidden hides something again.
 const maxReveals = 3
 
-// reveal tries rules on what t hides.
-func (t *text) reveal(payload string, rules ruleMask) {
+// reveal tries rules on what t hides, and where it comes from.
+func (t *text) reveal(payload string, rules ruleMask, from *source) {
 	if t.depth >= maxReveals {
 		return
 	}
 	running := t.scan.rule
 	of := t.scan.dispatch.sight(payload)
-	hidden := &text{s: payload, role: t.role, item: t.item, scan: t.scan, traits: of.traits, depth: t.depth + 1}
+	hidden := &text{s: payload, role: t.role, item: t.item, scan: t.scan, traits: of.traits, depth: t.depth + 1, named: t.named, source: from}
 	t.item.try(of.mask&rules, hidden)
 	t.scan.rule = running
 }
@@ -239,26 +239,28 @@ type hit struct {
 	matched string
 	message string
 	excerpt string // safe to show
+	at      spot
 }
 
 // found reports t.s[start:end].
 func (t *text) found(severity Severity, start, end int, message string) {
-	it := t.item
-	if id, ok := it.admit(severity, t.s[start:end]); ok {
-		it.add(hit{severity: severity, message: message, excerpt: excerpt(t.s, start, end)}, id)
+	at := t.spot(start, end)
+	if id, ok := t.item.admit(severity, t.s[start:end], at); ok {
+		t.item.add(hit{severity: severity, message: message, excerpt: excerpt(t.s, start, end), at: at}, id)
 	}
 }
 
 // report makes a finding of the rule that runs, at the place where the walk is.
 func (it *item) report(h hit) {
-	if id, ok := it.admit(h.severity, h.matched); ok {
+	if id, ok := it.admit(h.severity, h.matched, h.at); ok {
 		it.add(h, id)
 	}
 }
 
 // admit identifies a finding, and decides whether it is a new one that is shown. An
-// acceptance of a note does not hold for a block, so the severity is part of the ID.
-func (it *item) admit(severity Severity, matched string) (id digest, ok bool) {
+// acceptance of a note does not hold for a block, so the severity is part of the ID. Of
+// one that is known, the place is added.
+func (it *item) admit(severity Severity, matched string, at spot) (id digest, ok bool) {
 	rule := it.scan.rule
 	where := it.path.digest()
 	id = digestOf(rule.ID, string(severity), it.identity(), string(where[:]), matched)
@@ -268,13 +270,16 @@ func (it *item) admit(severity Severity, matched string) (id digest, ok bool) {
 		limit.drop(severity, id)
 		return id, false
 	}
-	if it.known[id] {
-		return id, false // a text may hold the same twice, or hold it hidden as well
+	if n, ok := it.known[id]; ok { // a text may hold the same twice, or hold it hidden as well
+		if f := &it.findings[n]; f.InName == at.name {
+			f.Spans = join(f.Spans, at.spans)
+		}
+		return id, false
 	}
 	if it.known == nil {
-		it.known = map[digest]bool{}
+		it.known = map[digest]int{}
 	}
-	it.known[id] = true
+	it.known[id] = len(it.findings)
 	limit.count++
 	return id, true
 }
@@ -306,6 +311,7 @@ func (it *item) add(h hit, id digest) {
 		Kind: it.Kind, Item: it.Name, Pointer: it.path.pointer(),
 		Message: h.message, Excerpt: h.excerpt,
 		Techniques: r.Techniques, Ruleset: Ruleset,
+		Spans: h.at.spans, InName: h.at.name,
 	})
 }
 

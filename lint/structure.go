@@ -206,7 +206,7 @@ func headerInvalid(it *item) {
 			raw := string(value.Raw())
 			it.report(hit{
 				Block, problem + "\x00" + raw, "an x-mcp-header that " + problem + ": clients over HTTP leave the tool out",
-				excerpt(raw, 0, min(len(raw), around)),
+				excerpt(raw, 0, min(len(raw), around)), whole(name),
 			})
 		})
 	})
@@ -236,7 +236,7 @@ func headerSensitive(it *item) {
 		it.below(headerKey, func() {
 			it.report(hit{
 				Block, property + "\x00" + name, "a parameter that looks like a secret is sent as a header, which every proxy on the way can read",
-				excerpt(secret, 0, min(len(secret), around)),
+				excerpt(secret, 0, min(len(secret), around)), whole(name),
 			})
 		})
 	})
@@ -302,7 +302,7 @@ func remoteRef(it *item) {
 				if ids.remote(uri) {
 					it.report(hit{
 						Block, uri, "a schema that refers to another document: its content can change without the listing",
-						excerpt(uri, 0, min(len(uri), maxExcerpt)),
+						excerpt(uri, 0, min(len(uri), maxExcerpt)), whole(uri),
 					})
 				}
 			})
@@ -389,7 +389,7 @@ func unknownSchema(t *text) {
 	switch host := urlHost(t.s); host {
 	case "json-schema.org", "spec.openapis.org", "modelcontextprotocol.io":
 	default:
-		t.item.report(hit{Note, t.s, "a schema in a dialect that is defined elsewhere", excerpt(t.s, 0, min(len(t.s), maxExcerpt))})
+		t.item.report(hit{Note, t.s, "a schema in a dialect that is defined elsewhere", excerpt(t.s, 0, min(len(t.s), maxExcerpt)), t.spot(0, len(t.s))})
 	}
 }
 
@@ -404,6 +404,7 @@ func oversizedText(t *text) {
 	t.item.report(hit{
 		severity, sizeBucket(len(t.s)), fmt.Sprintf("a text of %d KB: room to hide in, and tokens that every session pays for", len(t.s)>>10),
 		excerpt(t.s, 0, 0),
+		spot{},
 	})
 }
 
@@ -433,6 +434,7 @@ func duplicateMember(it *item) {
 				it.report(hit{
 					Block, string(value.Raw()), "a member that differs from one of the protocol only in the case of letters: which one is read depends on the client",
 					excerpt(name, 0, min(len(name), maxExcerpt)),
+					spot{whole(name).spans, true},
 				})
 			})
 		}
@@ -462,6 +464,7 @@ func duplicates(it *item, v rawjson.Value) {
 				it.report(hit{
 					Block, string(of.digest[:]), "a member that its object has more than once: which one is read depends on the client",
 					excerpt(name, 0, min(len(name), maxExcerpt)),
+					spot{whole(name).spans, true},
 				})
 			}
 			duplicates(it, value)
@@ -518,7 +521,7 @@ func badUnicode(t *text) {
 	}
 	t.item.report(hit{
 		Block, t.beside(bad), "text that is not valid Unicode: each client reads it differently",
-		excerpt(t.s, at, at+len("\uFFFD")),
+		excerpt(t.s, at, at+len("\uFFFD")), t.spotOf(bad),
 	})
 }
 
@@ -534,7 +537,7 @@ func credentialEcho(t *text) {
 		at = start + len(surface.Redacted)
 		t.item.report(hit{
 			Block, t.beside([]mark{{start: start, end: at}}), "a credential that the check sent stands in what the server says: whoever reads that has it",
-			excerpt(t.s, start, at),
+			excerpt(t.s, start, at), t.spot(start, at),
 		})
 	}
 }
@@ -547,5 +550,6 @@ func unreadable(it *item) {
 	it.report(hit{
 		Block, string(it.Definition), "a definition that cannot be read: a client may read what was not checked",
 		excerpt(raw, 0, len(raw)),
+		spot{},
 	})
 }

@@ -51,7 +51,9 @@ type text struct {
 	traits trait
 	fold   *text
 	marks  []mark
-	depth  int // how often it was hidden in another text
+	depth  int     // how often it was hidden in another text
+	named  bool    // it is the name of a member
+	source *source // nil: it stands in the definition
 }
 
 // folded is the text as a reader takes it, see [fold]; often t itself.
@@ -59,7 +61,8 @@ func (t *text) folded() *text {
 	if t.fold == nil {
 		t.fold = t
 		if folded := fold(t.s, t.traits); folded != t.s {
-			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan, traits: t.traits, depth: t.depth}
+			t.fold = &text{s: folded, role: t.role, key: t.key, item: t.item, scan: t.scan, traits: t.traits, depth: t.depth, named: t.named}
+			t.fold.source = &source{of: t, trace: func() [][]piece { return traceFold(t.s, t.traits) }}
 			t.fold.fold = t.fold
 		}
 	}

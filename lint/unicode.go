@@ -261,8 +261,9 @@ func bidiSeverity(t *text, controls []mark) Severity {
 
 // hidden reports marks of one kind, as one finding for the whole text.
 func (t *text) hidden(severity Severity, marks []mark, matched, payload, what string) {
-	if id, ok := t.item.admit(severity, matched); ok {
-		h := hit{severity: severity, message: describe(marks, what)}
+	at := t.spotOf(marks)
+	if id, ok := t.item.admit(severity, matched, at); ok {
+		h := hit{severity: severity, message: describe(marks, what), at: at}
 		if payload != "" {
 			h.message += ", which spell text that a model can read and a person does not see"
 			h.excerpt = plain.Line(payload, maxExcerpt)
@@ -272,7 +273,7 @@ func (t *text) hidden(severity Severity, marks []mark, matched, payload, what st
 		t.item.add(h, id)
 	}
 	if payload != "" {
-		t.reveal(payload, allRules)
+		t.reveal(payload, allRules, &source{carrier: at.spans})
 	}
 }
 
@@ -452,7 +453,7 @@ func whitespacePad(t *text) {
 		}
 		shown := excerpt(t.s[:start], start, start) + " [" + what + "] " + excerpt(t.s[end:], 0, 0)
 		matched := t.s[start:min(len(t.s), end+maxPushed)]
-		t.item.report(hit{Block, matched, what + " before more text", shown})
+		t.item.report(hit{Block, matched, what + " before more text", shown, t.spot(start, end)})
 	}
 }
 
