@@ -84,16 +84,17 @@ function bands(list, p) {
 function axes(p, size) {
   const one = { stroke: p.text, grid: { stroke: p.line, width: 1 }, ticks: { stroke: p.line, width: 1 }, font: "12px system-ui, sans-serif" };
   return [
-    { ...one, values: (u, splits, axis, space, step) => splits.map((at) => tick(at, step)) },
+    { ...one, space: 80, values: (u, splits, axis, space, step) => splits.map((at) => tick(at, step)) },
     { ...one, size, values: (u, splits) => splits.map((v) => number.format(v)) },
   ];
 }
 
 const hours = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+const seconds = new Intl.DateTimeFormat(language, { minute: "2-digit", second: "2-digit" });
 const days = new Intl.DateTimeFormat(language, { day: "2-digit", month: "2-digit" });
 
 function tick(at, step) {
-  return (step < 86400 ? hours : days).format(new Date(at * 1000));
+  return (step < 60 ? seconds : step < 86400 ? hours : days).format(new Date(at * 1000));
 }
 
 function when(u, at) {
@@ -189,7 +190,7 @@ class TimeCharts extends HTMLElement {
     for (const place of this.querySelectorAll("[data-plot]")) {
       const made = kinds[place.dataset.plot](d, p, this.uPlot);
       place.replaceChildren();
-      if (made.data[0].length === 0 || made.series.length === 0) {
+      if (!made.data.slice(1).some((line) => line.some((v) => v != null))) {
         place.textContent = this.dataset.none;
         continue;
       }
