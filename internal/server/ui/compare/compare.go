@@ -13,7 +13,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/changes"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
@@ -72,7 +71,7 @@ type comparing struct {
 func (p *pages) compare(q *shell.Request) error {
 	query := q.URL.Query()
 	c := &comparing{}
-	monitors, err := p.ops.Monitors(q.Context(), q.Actor, store.MonitorFilter{Limit: maxOffered})
+	monitors, err := p.ops.Monitors(q.Context(), q.Actor, ops.MonitorFilter{Limit: maxOffered})
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func (p *pages) choose(q *shell.Request, name, digest string) (chosen, error) {
 	}
 	m, err := p.ops.MonitorByName(q.Context(), q.Actor, c.Name)
 	if refused := shell.Refusal(err); refused != nil && refused.Code == ops.NotFound {
-		like, err := p.ops.Monitors(q.Context(), q.Actor, store.MonitorFilter{Text: c.Name, Limit: maxMonitors})
+		like, err := p.ops.Monitors(q.Context(), q.Actor, ops.MonitorFilter{Text: c.Name, Limit: maxMonitors})
 		for i := range like.Items {
 			c.Like = append(c.Like, like.Items[i].Name)
 		}

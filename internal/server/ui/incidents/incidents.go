@@ -13,7 +13,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
@@ -90,9 +89,9 @@ func (s selection) path(stage watch.Stage, after string) string {
 
 func (s selection) filtered() bool { return s.axis != "" || s.assignee != "" || s.text != "" }
 
-func (s selection) filter(q *shell.Request) (store.IncidentFilter, error) {
+func (s selection) filter(q *shell.Request) (ops.IncidentFilter, error) {
 	after, err := ops.Cursor(s.after)
-	f := store.IncidentFilter{Stage: s.stage, Axis: watch.Axis(s.axis), Assignee: s.assignee, Text: s.text, After: after, Limit: perPage}
+	f := ops.IncidentFilter{Stage: s.stage, Axis: watch.Axis(s.axis), Assignee: s.assignee, Text: s.text, After: after, Limit: perPage}
 	if s.assignee == "me" {
 		f.Assignee = q.Session.Account().Name
 	}

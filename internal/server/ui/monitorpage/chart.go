@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
@@ -35,11 +34,11 @@ type span struct {
 
 var spans = [...]span{
 	{"1h", "1 hour", time.Hour, 0},
-	{"24h", "24 hours", day, store.FiveMinutes},
-	{"7d", "7 days", 7 * day, store.Hourly},
-	{"30d", "30 days", 30 * day, store.Hourly},
-	{"90d", "90 days", 90 * day, store.Daily},
-	{"1y", "1 year", 365 * day, store.Daily},
+	{"24h", "24 hours", day, ops.FiveMinutes},
+	{"7d", "7 days", 7 * day, ops.Hourly},
+	{"30d", "30 days", 30 * day, ops.Hourly},
+	{"90d", "90 days", 90 * day, ops.Daily},
+	{"1y", "1 year", 365 * day, ops.Daily},
 }
 
 // spanOf is the span of a key. Of a monitor that is new it is an hour unless another one
@@ -59,8 +58,8 @@ func spanOf(key string, m *ops.Monitor, now time.Time) span {
 // point is how the checks of a time went.
 type point struct {
 	At time.Time
-	store.Counts
-	Stages map[string]store.Stage
+	ops.Counts
+	Stages map[string]ops.Stage
 	Tools  *int64
 }
 
@@ -94,7 +93,7 @@ func (p *pages) points(q *shell.Request, m *ops.Monitor, s span) ([]point, error
 	if !from.Before(now) {
 		return out, nil
 	}
-	results, err := p.ops.Results(q.Context(), q.Actor, store.ResultFilter{Monitor: m.ID, From: from, To: now.Add(time.Second), Limit: maxResults})
+	results, err := p.ops.Results(q.Context(), q.Actor, ops.ResultFilter{Monitor: m.ID, From: from, To: now.Add(time.Second), Limit: maxResults})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +107,7 @@ func gather(results []watch.Result, period time.Duration) []point {
 	var values map[string][]float64
 	flush := func() {
 		for stage, v := range values {
-			out[len(out)-1].Stages[stage] = store.Stage{P50: percentile(v, 0.5), P95: percentile(v, 0.95)}
+			out[len(out)-1].Stages[stage] = ops.Stage{P50: percentile(v, 0.5), P95: percentile(v, 0.95)}
 		}
 	}
 	for i := range results {
@@ -120,7 +119,7 @@ func gather(results []watch.Result, period time.Duration) []point {
 		if len(out) == 0 || !out[len(out)-1].At.Equal(at) {
 			flush()
 			values = map[string][]float64{}
-			out = append(out, point{At: at, Stages: map[string]store.Stage{}})
+			out = append(out, point{At: at, Stages: map[string]ops.Stage{}})
 		}
 		last := &out[len(out)-1]
 		count(&last.Counts, r)
@@ -139,7 +138,7 @@ func gather(results []watch.Result, period time.Duration) []point {
 	return out
 }
 
-func count(c *store.Counts, r *watch.Result) {
+func count(c *ops.Counts, r *watch.Result) {
 	if r.Status == "" {
 		c.Skipped++
 		return
@@ -162,10 +161,10 @@ func count(c *store.Counts, r *watch.Result) {
 }
 
 func timings(t *watch.Timing) map[string]float64 {
-	out := map[string]float64{store.StageTotal: t.Total}
+	out := map[string]float64{ops.StageTotal: t.Total}
 	for stage, v := range map[string]*float64{
-		store.StageInit: t.Init, store.StageList: t.List, store.StageDNS: t.DNS,
-		store.StageTCP: t.TCP, store.StageTLS: t.TLS, store.StageFirstByte: t.FirstByte,
+		ops.StageInit: t.Init, ops.StageList: t.List, ops.StageDNS: t.DNS,
+		ops.StageTCP: t.TCP, ops.StageTLS: t.TLS, ops.StageFirstByte: t.FirstByte,
 	} {
 		if v != nil {
 			out[stage] = *v
@@ -186,13 +185,13 @@ type stage struct{ Key, Name string }
 // stages are those of a check, in the order in which they happen; the names are English.
 func stages() []stage {
 	return []stage{
-		{store.StageTotal, "Total"},
-		{store.StageDNS, "DNS"},
-		{store.StageTCP, "TCP"},
-		{store.StageTLS, "TLS"},
-		{store.StageFirstByte, "First byte"},
-		{store.StageInit, "Opening"},
-		{store.StageList, "Listing"},
+		{ops.StageTotal, "Total"},
+		{ops.StageDNS, "DNS"},
+		{ops.StageTCP, "TCP"},
+		{ops.StageTLS, "TLS"},
+		{ops.StageFirstByte, "First byte"},
+		{ops.StageInit, "Opening"},
+		{ops.StageList, "Listing"},
 	}
 }
 
@@ -334,7 +333,7 @@ func chartOf(q *shell.Request, points []point, median bool) *chartData {
 
 // bands are the incidents of a span, and the times in which maintenance was.
 func (p *pages) bands(q *shell.Request, m *ops.Monitor, points []point, s span) ([]chartBand, error) {
-	incidents, err := p.ops.Incidents(q.Context(), q.Actor, store.IncidentFilter{Monitor: m.ID, Limit: maxIncidents})
+	incidents, err := p.ops.Incidents(q.Context(), q.Actor, ops.IncidentFilter{Monitor: m.ID, Limit: maxIncidents})
 	if err != nil {
 		return nil, err
 	}

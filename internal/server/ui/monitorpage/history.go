@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
@@ -29,7 +28,7 @@ func (p *pages) checks(q *shell.Request) error {
 	}
 	query := q.URL.Query()
 	d := checksData{Monitor: &m, Failing: query.Get("failing") != ""}
-	page, err := p.ops.Results(q.Context(), q.Actor, store.ResultFilter{Monitor: m.ID, Failing: d.Failing, After: query.Get("after"), Limit: historyPart})
+	page, err := p.ops.Results(q.Context(), q.Actor, ops.ResultFilter{Monitor: m.ID, Failing: d.Failing, After: query.Get("after"), Limit: historyPart})
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (p *pages) timeline(q *shell.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := p.ops.Events(q.Context(), q.Actor, store.EventFilter{Monitor: m.ID, Axis: d.Axis, After: after, Limit: historyPart})
+	page, err := p.ops.Events(q.Context(), q.Actor, ops.EventFilter{Monitor: m.ID, Axis: d.Axis, After: after, Limit: historyPart})
 	if err != nil {
 		return err
 	}

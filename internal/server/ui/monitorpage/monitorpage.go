@@ -16,7 +16,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
@@ -155,7 +154,7 @@ func (p *pages) overview(q *shell.Request) error {
 	for i := range reports.Items {
 		d.Reports = append(d.Reports, readReport(&reports.Items[i]))
 	}
-	incidents, err := p.ops.Incidents(ctx, q.Actor, store.IncidentFilter{Monitor: m.ID, Limit: maxIncidents})
+	incidents, err := p.ops.Incidents(ctx, q.Actor, ops.IncidentFilter{Monitor: m.ID, Limit: maxIncidents})
 	if err != nil {
 		return err
 	}

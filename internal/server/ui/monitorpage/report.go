@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/probe"
 )
 
@@ -36,7 +36,7 @@ type fallPart struct {
 	Left, Width float64
 }
 
-func readReport(stored *store.StoredReport) reportView {
+func readReport(stored *ops.StoredReport) reportView {
 	v := reportView{Location: stored.Location, At: stored.At}
 	var r probe.Report
 	if json.Unmarshal(stored.Report, &r) != nil {

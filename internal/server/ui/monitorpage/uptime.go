@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 const day = 24 * time.Hour
@@ -24,7 +23,7 @@ func incidentPath(id int64) string { return "/incidents/" + strconv.FormatInt(id
 // uptimeTile is the uptime of a time.
 type uptimeTile struct {
 	Name string
-	store.Uptime
+	ops.Uptime
 }
 
 func (p *pages) uptimes(q *shell.Request, id int64) ([]uptimeTile, error) {
@@ -58,7 +57,7 @@ func percent(ratio *float64) string {
 type dayBar struct {
 	Day   time.Time
 	Ratio *float64
-	store.Counts
+	ops.Counts
 }
 
 // State is how the day was: up, degraded (some checks failed), down (more than one in

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 const (
@@ -40,7 +39,7 @@ func (a auditPage) more() string {
 func (p *pages) audit(q *shell.Request) error {
 	query := q.URL.Query()
 	v := auditPage{actor: cut(query.Get("actor")), action: cut(query.Get("action")), after: query.Get("after")}
-	filter := store.AuditFilter{Actor: v.actor, Action: v.action, Limit: auditRows}
+	filter := ops.AuditFilter{Actor: v.actor, Action: v.action, Limit: auditRows}
 	if v.after != "" {
 		var err error
 		if filter.After, err = strconv.ParseInt(v.after, 10, 64); err != nil {

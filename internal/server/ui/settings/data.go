@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 func (a *area) locations(q *shell.Request) error {
@@ -51,7 +50,7 @@ type dataPage struct {
 	refused     *ops.Error
 }
 
-func (p dataPage) sqlite() bool { return p.Database == store.SQLite }
+func (p dataPage) sqlite() bool { return p.Database == ops.SQLite }
 
 func (a *area) data(q *shell.Request) error { return a.showData(q, nil) }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 // Deps are what the pages work on.
@@ -24,7 +23,7 @@ type Deps struct {
 type About struct {
 	// Database is where it is, without a password.
 	Database  string
-	Retention store.Retention
+	Retention ops.Retention
 	// Locations are those whose checks run in this process.
 	Locations []string
 }

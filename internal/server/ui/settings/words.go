@@ -12,9 +12,9 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/mcpvigil/mcpvigil/internal/alert"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
@@ -147,7 +147,7 @@ func scope(ctx context.Context, w watch.Window) string {
 }
 
 func databaseName(kind string) string {
-	if kind == store.SQLite {
+	if kind == ops.SQLite {
 		return "SQLite"
 	}
 	return "PostgreSQL"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
-	"github.com/mcpvigil/mcpvigil/internal/store"
 )
 
 const (
@@ -133,7 +132,7 @@ func (c *cache) pasts(ctx context.Context, slug string, monitors []int64) (map[i
 	return out, nil
 }
 
-func dayOf(d *store.Day) day {
+func dayOf(d *ops.Day) day {
 	worked := d.Up + d.Degraded
 	return day{worked: uint32(min(worked, 1<<31)), judged: uint32(min(worked+d.Down, 1<<31))} //nolint:gosec // bounded
 }
