@@ -211,7 +211,7 @@ func newGallery(t *testing.T) *gallery {
 	var window struct{ ID int64 }
 	g.api("admin", http.MethodPost, "/windows", map[string]any{"name": "nightly", "kind": "maintenance", "tags": []string{"ci"}, "start": now.Add(time.Hour), "end": now.Add(2 * time.Hour)}, &window)
 	g.api("editor", http.MethodPut, "/status-pages/ours", map[string]any{"title": "Our servers", "text": "What agents rely on.", "tags": []string{"prod", "ci"}, "badges": true, "surface": true}, nil)
-	g.api("admin", http.MethodPost, "/keys", map[string]any{"name": "ci", "role": "viewer"}, nil)
+	g.api("admin", http.MethodPost, "/keys", map[string]any{"name": "ci", "role": "viewer", "password": password}, nil)
 	g.api("editor", http.MethodPost, "/incidents/1/acknowledge", map[string]any{"comment": "On it."}, nil)
 	id := number(docs.ID)
 	g.known = map[string]string{
@@ -252,6 +252,15 @@ func TestPages(t *testing.T) {
 		p := g.open(t, v.account)
 		p.look(t, v)
 		p.close()
+	}
+	german := g.open(t, "admin")
+	german.language("de")
+	german.size(390, 844)
+	for _, v := range views {
+		if v.account != "" {
+			german.visit(v.path)
+			german.narrow(t, v.path+" in German")
+		}
 	}
 	fresh := start(t, t.TempDir(), freePort(t))
 	p := blank(t, fresh.url)

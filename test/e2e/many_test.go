@@ -3,11 +3,12 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"github.com/chromedp/cdproto/input"
 	"net/http"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/input"
 
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"

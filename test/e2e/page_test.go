@@ -326,6 +326,21 @@ func (p *page) within(long time.Duration, what, expression string) {
 	})
 }
 
+// reloaded is until for a page that has to be loaded again to show it.
+func (p *page) reloaded(what, expression string) {
+	p.t.Helper()
+	p.wait(what, func() (bool, string) {
+		ok, err := evaluate[bool](p, `!!(`+expression+`)`)
+		if ok && err == nil {
+			return true, ""
+		}
+		time.Sleep(300 * time.Millisecond)
+		_, _ = evaluate[bool](p, `(location.reload(), true)`)
+		time.Sleep(300 * time.Millisecond)
+		return false, expression
+	})
+}
+
 // wait tries until done says so. why is what it said last.
 func (p *page) wait(what string, done func() (ok bool, why string)) {
 	p.t.Helper()

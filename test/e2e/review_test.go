@@ -159,7 +159,7 @@ func TestMayNotAccept(t *testing.T) {
 		}
 	}
 	var key struct{ Key string }
-	s.api("admin", http.MethodPost, "/keys", map[string]any{"name": "ci", "role": "admin"}, &key)
+	s.api("admin", http.MethodPost, "/keys", map[string]any{"name": "ci", "role": "admin", "password": password}, &key)
 	in := map[string]any{"digest": digest, "all": true, "reason": "x", "password": password}
 	if got := s.send("Bearer "+key.Key, http.MethodPost, fmt.Sprintf("/api/v1/monitors/%d/approvals", docs.ID), in); got.status != http.StatusForbidden || !strings.Contains(got.body, "proof-required") {
 		t.Errorf("accepting with an API key: %d %s", got.status, got.body)
