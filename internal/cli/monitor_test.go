@@ -46,7 +46,7 @@ func monitorCommands() map[string]func(*testscript.TestScript, bool, []string) {
 			const password = "correct horse battery staple"
 			post(ts, client, args[1]+"/setup", map[string]string{"token": token[1], "name": "ann", "password": password})
 			post(ts, client, args[1]+"/session", map[string]string{"name": "ann", "password": password})
-			answer := post(ts, client, args[1]+"/keys", map[string]string{"name": "script", "role": "editor"})
+			answer := post(ts, client, args[1]+"/keys", map[string]string{"name": "script", "role": "editor", "password": password})
 			key := regexp.MustCompile(`mvk_[A-Za-z0-9_-]+`).FindString(answer)
 			if key == "" {
 				ts.Fatalf("no key: %s", answer)

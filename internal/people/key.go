@@ -19,39 +19,33 @@ const (
 )
 
 // CreateKey makes an API key and gives its text, which is not kept. A person has to do
-// it, an admin: a program makes no credentials. A zero expires means 90 days. Errors:
-// ErrUnauthenticated, ErrForbidden, ErrExists, *InputError.
-func (p *People) CreateKey(ctx context.Context, s *Session, name string, role Role, expires time.Time) (string, Key, error) {
-	if !p.made(s) {
-		return "", Key{}, ErrUnauthenticated
+// it, an admin, and show an own factor again: a program makes no credentials, and a
+// session that somebody has taken makes none that outlives it. A zero expires means 90
+// days. Errors: those of Prove, ErrExists.
+func (p *People) CreateKey(ctx context.Context, s *Session, f Factor, name string, role Role, expires time.Time) (string, Key, error) {
+	k, err := newKey(name, role, expires, p.now())
+	if err != nil {
+		return "", Key{}, err
 	}
-	now := p.now()
-	k, err := newKey(name, role, expires, now)
+	consent, err := p.confirm(ctx, s, f, Administer)
 	if err != nil {
 		return "", Key{}, err
 	}
 	text := keyPrefix + secret()
 	k.Hash = hashOf(text)
-	err = p.storage.Change(ctx, func(tx Tx) error {
-		_, by, err := p.alive(ctx, tx, s.ID(), now)
-		if err != nil {
-			return err
-		}
-		if !by.Role.Can(Administer) {
-			return ErrForbidden
-		}
-		all, err := tx.Keys(ctx)
+	err = consent.run(ctx, func(c *change) error {
+		all, err := c.tx.Keys(ctx)
 		if err != nil {
 			return err
 		}
 		if len(all) >= maxKeys {
 			return &InputError{"name", "is one too many: there are 1000 keys"}
 		}
-		k.ID, k.CreatedBy = 0, personOf(by) // this may run again
-		if err := tx.PutKey(ctx, &k); err != nil {
+		k.ID, k.CreatedBy = 0, personOf(c.by) // this may run again
+		if err := c.tx.PutKey(ctx, &k); err != nil {
 			return err
 		}
-		return audit(ctx, tx, now, personOf(by), "key.create", programOf(k), "role "+string(role)+", until "+k.ExpiresAt.Format(time.DateOnly))
+		return c.audit(ctx, "key.create", programOf(k), "role "+string(role)+", until "+k.ExpiresAt.Format(time.DateOnly))
 	})
 	if err != nil {
 		return "", Key{}, err

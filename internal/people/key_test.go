@@ -13,7 +13,7 @@ func TestKeys(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	_, s := h.login(t, "ann", annPassword)
-	text, k, err := h.CreateKey(ctx, s, "CI", Editor, time.Time{})
+	text, k, err := h.CreateKey(ctx, s, Password(annPassword), "CI", Editor, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +47,10 @@ func TestKeys(t *testing.T) {
 		{"x", Viewer, h.clock, "expires_at"},
 		{"x", Viewer, h.clock.Add(MaxKeyLife + time.Second), "expires_at"},
 	} {
-		_, _, err := h.CreateKey(ctx, s, c.name, c.role, c.expires)
+		_, _, err := h.CreateKey(ctx, s, Password(annPassword), c.name, c.role, c.expires)
 		isInput(t, fmt.Sprintf("%+v", c), err, c.field, "")
 	}
-	_, _, err = h.CreateKey(ctx, s, "ci", Viewer, time.Time{})
+	_, _, err = h.CreateKey(ctx, s, Password(annPassword), "ci", Viewer, time.Time{})
 	is(t, "a name twice", err, ErrExists)
 	h.clock = k.ExpiresAt.Add(-time.Millisecond)
 	if _, err := h.AuthenticateKey(ctx, text); err != nil {
@@ -65,7 +65,7 @@ func TestKeyUse(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	_, s := h.login(t, "ann", annPassword)
-	text, k, err := h.CreateKey(ctx, s, "ci", Admin, time.Time{})
+	text, k, err := h.CreateKey(ctx, s, Password(annPassword), "ci", Admin, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +100,8 @@ func TestKeyUse(t *testing.T) {
 	_, editor := h.person(t, "bob", Approver)
 	_, err = h.Keys(ctx, editor.Actor())
 	is(t, "an approver lists", err, ErrForbidden)
-	_, _, err = h.CreateKey(ctx, editor, "x", Viewer, time.Time{})
+	_, _, err = h.CreateKey(ctx, editor, Password(bobPassword), "x", Viewer, time.Time{})
 	is(t, "an approver makes one", err, ErrForbidden)
-	_, _, err = h.CreateKey(ctx, nil, "x", Viewer, time.Time{})
+	_, _, err = h.CreateKey(ctx, nil, Password(annPassword), "x", Viewer, time.Time{})
 	is(t, "nobody makes one", err, ErrUnauthenticated)
 }

@@ -165,7 +165,7 @@ func TestNoKeyProves(t *testing.T) {
 		bob, _ := h.person(t, "bob", Approver)
 		_, anns := h.login(t, "ann", annPassword)
 		role := rapid.SampledFrom([]Role{Viewer, Editor, Admin}).Draw(rt, "role")
-		text, k, err := h.CreateKey(ctx, anns, "ci", role, time.Time{})
+		text, k, err := h.CreateKey(ctx, anns, Password(annPassword), "ci", role, time.Time{})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestNoKeyProves(t *testing.T) {
 			case 4:
 				refused("an account that is let in again", h.Disable(ctx, s, other, bob.ID, false))
 			case 5:
-				_, _, err := h.CreateKey(ctx, s, "more", role, time.Time{})
+				_, _, err := h.CreateKey(ctx, s, other, "more", role, time.Time{})
 				refused("a key", err)
 			case 6:
 				_, err := h.AuthenticateSession(ctx, text)

@@ -54,7 +54,7 @@ func keys(t *testing.T, p *people.People, roles ...people.Role) []string {
 	}
 	var out []string
 	for _, r := range roles {
-		key, _, err := p.CreateKey(ctx, session, "key-"+string(r), r, time.Time{})
+		key, _, err := p.CreateKey(ctx, session, people.Password("correct horse battery staple"), "key-"+string(r), r, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,8 @@ type view struct {
 
 // file gives the view a name for files.
 func (v view) file() string {
-	name := strings.Trim(fileName.ReplaceAllString(strings.ReplaceAll(v.path, "/", "."), "-"), ".-")
+	path, _, _ := strings.Cut(v.path, "token=") // which is another one each time
+	name := strings.Trim(fileName.ReplaceAllString(strings.ReplaceAll(path, "/", "."), "-"), ".-")
 	if name == "" {
 		name = "overview"
 	}

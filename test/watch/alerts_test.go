@@ -43,7 +43,7 @@ func account(t *testing.T, data string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _, err := p.CreateKey(ctx, session, "test", people.Admin, time.Time{})
+	key, _, err := p.CreateKey(ctx, session, people.Password("correct horse battery"), "test", people.Admin, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

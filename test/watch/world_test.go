@@ -141,7 +141,7 @@ func (w *world) serve() {
 	}
 	_, session, err := p.Login(ctx, "ann", "correct horse battery", "", "127.0.0.1", "test")
 	if err == nil {
-		w.key, _, err = p.CreateKey(ctx, session, "test", people.Editor, time.Time{})
+		w.key, _, err = p.CreateKey(ctx, session, people.Password("correct horse battery"), "test", people.Editor, time.Time{})
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -177,8 +177,12 @@ func TestNoWayAroundApproval(t *testing.T) {
 		w.problem("PUT", "/external-ids/ext", w.credentials[who], map[string]any{"name": "search", "url": "https://search.example.com/mcp"}, http.StatusForbidden, "proof-required")
 		w.problem("POST", "/windows", w.credentials[who], map[string]any{"name": "release", "kind": "expected-change", "start": w.now(), "end": w.now().Add(time.Hour)}, http.StatusForbidden, "proof-required")
 		w.problem("POST", "/accounts", w.credentials[who], map[string]any{"name": "mole", "role": "approver", "new_password": password, "password": password}, http.StatusForbidden, "proof-required")
-		w.problem("POST", "/keys", w.credentials[who], map[string]any{"name": "mole", "role": "admin"}, http.StatusForbidden, "proof-required")
+		w.problem("POST", "/keys", w.credentials[who], map[string]any{"name": "mole", "role": "admin", "password": password}, http.StatusForbidden, "proof-required")
 	}
+	// A session alone makes no credential that outlives it.
+	w.problem("POST", "/keys", w.credentials["session admin"], map[string]any{"name": "mole", "role": "admin"}, http.StatusForbidden, "proof-required")
+	w.problem("POST", "/keys", w.credentials["session admin"], map[string]any{"name": "mole", "role": "admin", "password": "wrong"}, http.StatusUnauthorized, "wrong-password")
+	w.problem("POST", "/keys", w.credentials["session admin"], map[string]any{"name": "mole", "role": "admin", "password": password, "code": ""}, http.StatusUnauthorized, "code-required")
 	// What loosens nothing needs no proof.
 	w.request("PATCH", address, w.credentials["key editor"], map[string]any{"tags": []string{"prod"}, "max_tools": 3, "interval": "1m"}, http.StatusOK, nil)
 	w.request("POST", address+"/pause", w.credentials["key editor"], nil, http.StatusOK, nil)

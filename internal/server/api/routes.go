@@ -344,7 +344,7 @@ func peopleRoutes() []Route {
 		admin(read("/keys", "listKeys", "API keys, without their texts", handle((*API).keys))),
 		{
 			Method: http.MethodPost, Path: "/keys", OperationID: "createKey", Permission: people.Administer, Person: true, Status: http.StatusCreated,
-			Summary: "Make an API key", Description: "Its text is in this answer alone.", Also: []int{conflict}, register: handle((*API).createKey),
+			Summary: "Make an API key", Description: "With the password of who makes it. Its text is in this answer alone.", Also: []int{conflict}, register: handle((*API).createKey),
 		},
 		admin(write(http.MethodDelete, "/keys/{id}", "revokeKey", "End an API key", http.StatusNoContent, handle((*API).revokeKey), missing)),
 		admin(read("/audit", "listAudit", "Who did what, the latest first", handle((*API).audit))),

@@ -54,9 +54,9 @@ func (w *world) ended() {
 		ID  int64
 		Key string
 	}
-	w.request("POST", "/keys", admin, map[string]any{"name": "soon", "role": "admin", "expires_at": w.now().Add(2 * time.Second)}, http.StatusCreated, &key)
+	w.request("POST", "/keys", admin, map[string]any{"name": "soon", "role": "admin", "expires_at": w.now().Add(2 * time.Second), "password": password}, http.StatusCreated, &key)
 	w.credentials["expired key"] = key.Key
-	w.request("POST", "/keys", admin, map[string]any{"name": "gone", "role": "admin"}, http.StatusCreated, &key)
+	w.request("POST", "/keys", admin, map[string]any{"name": "gone", "role": "admin", "password": password}, http.StatusCreated, &key)
 	w.request("DELETE", path("/keys/%d", key.ID), admin, nil, http.StatusNoContent, nil)
 	w.credentials["revoked key"] = key.Key
 	short := people.New(w.store.People(), people.Options{Now: w.now, SessionMax: time.Second})

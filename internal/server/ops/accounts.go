@@ -29,6 +29,7 @@ type KeyInput struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"100"`
 	Role      people.Role `json:"role" enum:"viewer,editor,admin" doc:"A key never approves, whatever its role."`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"In 90 days by default."`
+	Proof
 }
 
 // NewKey is an API key with its text, which is shown this once.
@@ -136,17 +137,21 @@ func (o *Ops) Keys(ctx context.Context, actor people.Actor) ([]people.Key, error
 	return keys, Personal(err)
 }
 
-// CreateKey makes an API key.
+// CreateKey makes an API key. It takes a proof of who makes it: a key outlives the session
+// that it was made in.
 func (o *Ops) CreateKey(ctx context.Context, actor people.Actor, in KeyInput) (NewKey, error) {
 	session, err := person(actor, people.Administer)
 	if err != nil {
 		return NewKey{}, err
 	}
+	if unshown(session, in.Proof) {
+		return NewKey{}, proofRequired("to make an API key")
+	}
 	var expires time.Time
 	if in.ExpiresAt != nil {
 		expires = in.ExpiresAt.UTC()
 	}
-	text, key, err := o.people.CreateKey(ctx, session, in.Name, in.Role, expires)
+	text, key, err := o.people.CreateKey(ctx, session, in.factor(), in.Name, in.Role, expires)
 	return NewKey{Key: key, Text: text}, Personal(err)
 }
 

@@ -63,7 +63,7 @@ func (p *pages) createKey(q *shell.Request) error {
 	if days == lives[len(lives)-1] {
 		ends = ends.Add(-time.Minute) // clocks differ, and longer is refused
 	}
-	key, err := p.Ops.CreateKey(q.Context(), q.Actor, ops.KeyInput{Name: v.name, Role: people.Role(v.role), ExpiresAt: &ends})
+	key, err := p.Ops.CreateKey(q.Context(), q.Actor, ops.KeyInput{Name: v.name, Role: people.Role(v.role), ExpiresAt: &ends, Proof: q.Proof()})
 	if err != nil {
 		return p.showKeys(q, v, err)
 	}

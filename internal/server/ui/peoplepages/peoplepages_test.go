@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 )
 
@@ -119,7 +121,12 @@ func TestResetFactors(t *testing.T) {
 func TestKeys(t *testing.T) {
 	w := uitest.New(t)
 	want(t, "no keys", w.Get("admin", "/settings/keys"), http.StatusOK, "There is no API key.")
-	page := w.Post("admin", "/settings/keys", url.Values{"name": {"ci"}, "role": {"editor"}, "days": {"30"}})
+	form := url.Values{"name": {"ci"}, "role": {"editor"}, "days": {"30"}}
+	want(t, "without a proof", w.Post("admin", "/settings/keys", form), http.StatusForbidden, `role="alert"`)
+	form.Set("proof_password", uitest.Password)
+	want(t, "with the password alone", w.Post("admin", "/settings/keys", form), http.StatusUnauthorized, `role="alert"`)
+	want(t, "still no keys", w.Get("admin", "/settings/keys"), http.StatusOK, "There is no API key.")
+	page := w.Post("admin", "/settings/keys", with(w, url.Values{"name": {"ci"}, "role": {"editor"}, "days": {"30"}}))
 	want(t, "a new key", page, http.StatusOK, "It is shown this once")
 	text := regexp.MustCompile(`mvk_[A-Za-z0-9_-]{43}`).FindString(page.Body)
 	actor, err := w.People.AuthenticateKey(t.Context(), text)
@@ -131,10 +138,10 @@ func TestKeys(t *testing.T) {
 	if strings.Contains(list.Body, text) {
 		t.Error("a key is shown again")
 	}
-	want(t, "the name again", w.Post("admin", "/settings/keys", url.Values{"name": {"ci"}, "role": {"viewer"}, "days": {"30"}}), http.StatusConflict, "taken")
-	want(t, "one that approves", w.Post("admin", "/settings/keys", url.Values{"name": {"a"}, "role": {"approver"}, "days": {"30"}}), http.StatusUnprocessableEntity, "a person")
-	want(t, "for ever", w.Post("admin", "/settings/keys", url.Values{"name": {"a"}, "role": {"viewer"}, "days": {"100000"}}), http.StatusUnprocessableEntity, "from 1 to 730 days")
-	want(t, "as long as can be", w.Post("admin", "/settings/keys", url.Values{"name": {"long"}, "role": {"viewer"}, "days": {"730"}}), http.StatusOK, "It is shown this once")
+	want(t, "the name again", w.Post("admin", "/settings/keys", with(w, url.Values{"name": {"ci"}, "role": {"viewer"}, "days": {"30"}})), http.StatusConflict, "taken")
+	want(t, "one that approves", w.Post("admin", "/settings/keys", with(w, url.Values{"name": {"a"}, "role": {"approver"}, "days": {"30"}})), http.StatusUnprocessableEntity, "a person")
+	want(t, "for ever", w.Post("admin", "/settings/keys", with(w, url.Values{"name": {"a"}, "role": {"viewer"}, "days": {"100000"}})), http.StatusUnprocessableEntity, "from 1 to 730 days")
+	want(t, "as long as can be", w.Post("admin", "/settings/keys", with(w, url.Values{"name": {"long"}, "role": {"viewer"}, "days": {"730"}})), http.StatusOK, "It is shown this once")
 	id := regexp.MustCompile(`/settings/keys/(\d+)/delete`).FindStringSubmatch(list.Body)
 	goes(t, "revoking", w.Post("admin", "/settings/keys/"+id[1]+"/delete", nil), "/settings/keys?done=revoked")
 	if _, err := w.People.AuthenticateKey(t.Context(), text); err == nil {
@@ -178,20 +185,20 @@ func TestAudit(t *testing.T) {
 // TestAuditPages: a long audit comes in parts.
 func TestAuditPages(t *testing.T) {
 	w := uitest.New(t)
-	admin := w.Actor("admin")
-	session, _ := admin.Session()
+	w.Monitor("search")
 	for i := range 120 {
-		if _, _, err := w.People.CreateKey(t.Context(), session, "key-"+string(rune('a'+i%26))+strings.Repeat("x", i/26), people.Viewer, session.ExpiresAt()); err != nil {
+		page := ops.StatusPageInput{Title: "Page " + strconv.Itoa(i), Monitors: []string{"search"}}
+		if _, _, err := w.Ops.PutStatusPage(t.Context(), w.Actor("editor"), "page", page, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page := w.Get("admin", "/settings/audit?action=key.create")
+	page := w.Get("admin", "/settings/audit?action=status-page.put")
 	more := regexp.MustCompile(`hx-get="(/settings/audit\?[^"]+)"`).FindStringSubmatch(page.Body)
-	if more == nil || strings.Count(page.Body, "<code>key.create</code>") != 100 {
-		t.Fatalf("%d entries, more at %v", strings.Count(page.Body, "<code>key.create</code>"), more)
+	if more == nil || strings.Count(page.Body, "<code>status-page.put</code>") != 100 {
+		t.Fatalf("%d entries, more at %v", strings.Count(page.Body, "<code>status-page.put</code>"), more)
 	}
 	part := w.Get("admin", strings.ReplaceAll(more[1], "&amp;", "&"), "HX-Request", "true")
-	if n := strings.Count(part.Body, "<code>key.create</code>"); n != 20 || strings.Contains(part.Body, "<html") {
+	if n := strings.Count(part.Body, "<code>status-page.put</code>"); n != 20 || strings.Contains(part.Body, "<html") {
 		t.Errorf("the next part has %d entries\n%s", n, part.Body)
 	}
 }
