@@ -114,11 +114,36 @@ func Of(before, after *surface.Surface, changes []Change, findings []Finding) *S
 	}
 	defined(before, at, func(i *Item, one surface.Item) { i.Before = append(i.Before, one) })
 	defined(after, at, func(i *Item, one surface.Item) { i.After = append(i.After, one) })
+	slices.SortStableFunc(s.General, gravest)
+	for _, i := range s.Items {
+		slices.SortStableFunc(i.Findings, gravest)
+	}
 	slices.SortStableFunc(s.Items, func(a, b *Item) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(slices.Index(surface.Kinds(), a.Kind), slices.Index(surface.Kinds(), b.Kind)), cmp.Compare(a.Name, b.Name))
 	})
 	s.group()
 	return s
+}
+
+// gravest puts first what fails, then what blocks; at one place what comes first.
+func gravest(a, b Finding) int {
+	rank := func(f *Finding) int {
+		switch {
+		case f.Effect == surface.Fail && !f.Accepted:
+			return 0
+		case f.Severity == lint.Block:
+			return 1
+		default:
+			return 2
+		}
+	}
+	start := func(f *Finding) int {
+		if len(f.Spans) == 0 {
+			return 0
+		}
+		return f.Spans[0].Start
+	}
+	return cmp.Or(rank(&a)-rank(&b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Pointer, b.Pointer), start(&a)-start(&b))
 }
 
 func defined(s *surface.Surface, at map[place]*Item, add func(*Item, surface.Item)) {
@@ -177,6 +202,29 @@ func (c *Card) Keys() []string {
 	}
 	return out
 }
+
+// Open are the ids of the findings that fail until a person accepts them.
+func (i *Item) Open() []string {
+	var out []string
+	for _, f := range i.Findings {
+		if f.Effect == surface.Fail && !f.Accepted {
+			out = append(out, f.ID)
+		}
+	}
+	return out
+}
+
+// Open is how many findings of the card fail.
+func (c *Card) Open() int {
+	n := 0
+	for _, i := range c.Items {
+		n += len(i.Open())
+	}
+	return n
+}
+
+// Whole stands among what is chosen for a card with all its findings.
+func Whole(card string) string { return "whole " + card }
 
 // Effect is the strongest of its changes and findings; empty when there are none.
 func (i *Item) Effect() surface.Effect {

@@ -44,6 +44,8 @@ type Field struct {
 	// Name is that of the member, the server's text where Known is not set.
 	Name  string
 	Known bool
+	// Found are findings in the name, by their index among those of the item.
+	Found []int
 	// Pointer is its place in the definition.
 	Pointer string
 
@@ -59,7 +61,8 @@ type Field struct {
 	Schema  bool
 	Changes []SchemaChange
 	More    bool
-	// Outline are the properties of a schema that came or went as a whole.
+	// Outline are the properties of a schema that came or went as a whole, and texts in
+	// any field that stayed and have a finding.
 	Outline []Property
 
 	// Hints: it is the annotations of a tool.
@@ -79,17 +82,19 @@ type SchemaChange struct {
 	Runs []Run
 }
 
-// Property is one of a schema, with what a model reads of it.
+// Property is one of a schema, with what a model reads of it; or another text in a field.
 type Property struct {
 	Path, Type string
 	Required   bool
 	Runs       []Run
+	// Found are findings in its name, by their index among those of the item.
+	Found []int
 }
 
 // Fields are the members that differ, or have a finding; all of them where the item
 // came or went. Of several items of one name, all members of all of them.
 func (i *Item) Fields(e Extent) []Field {
-	f := &fields{item: i, extent: e}
+	f := &fields{item: i, extent: e, told: map[string]bool{}}
 	if len(i.Before) > 1 || len(i.After) > 1 {
 		for n := range max(len(i.Before), len(i.After)) {
 			f.between(at(i.Before, n), at(i.After, n))
@@ -111,6 +116,7 @@ type fields struct {
 	item   *Item
 	extent Extent
 	out    []Field
+	told   map[string]bool // the places whose texts are shown
 }
 
 // order is that in which the members of an item are shown.
@@ -186,6 +192,7 @@ func (f *fields) add(name string, a, b rawjson.Value) {
 	}
 	if name != "" {
 		field.Pointer = rawjson.Pointer(name)
+		field.Found = f.item.names(field.Pointer)
 	}
 	text := func(v rawjson.Value) bool { return !v.Exists() || v.Kind() == rawjson.String }
 	switch {
@@ -198,8 +205,10 @@ func (f *fields) add(name string, a, b rawjson.Value) {
 		f.schema(&field, a, b)
 	case name == "annotations" && f.item.Kind == surface.Tool:
 		field.Hints, field.Others = diff.Annotations(a.Raw(), b.Raw())
+		f.unsaid(&field, b)
 	default:
 		f.raw(&field, a, b)
+		f.unsaid(&field, b)
 	}
 	var cutA, cutB bool
 	field.Before, cutA = indented(a, f.extent.JSON)
@@ -223,6 +232,7 @@ func (f *fields) schema(field *Field, a, b rawjson.Value) {
 			v = b
 		}
 		f.outline(field, field.Pointer, "", v, 0)
+		f.unsaid(field, b)
 		return
 	}
 	found, more := diff.Schema(a.Raw(), b.Raw())
@@ -241,24 +251,31 @@ func (f *fields) schema(field *Field, a, b rawjson.Value) {
 		}
 		field.Changes = append(field.Changes, change)
 	}
-	f.unchanged(field, b)
+	f.unsaid(field, b)
 }
 
-// unchanged shows texts of a schema that stayed and have a finding.
-func (f *fields) unchanged(field *Field, v rawjson.Value) {
+// unsaid shows the texts below a field that have a finding and are not shown yet, as it
+// has them now.
+func (f *fields) unsaid(field *Field, v rawjson.Value) {
 	for _, x := range f.item.Findings {
-		if !strings.HasPrefix(x.Pointer, field.Pointer+"/") || slices.ContainsFunc(field.Changes, func(c SchemaChange) bool {
-			return strings.HasPrefix(x.Pointer, field.Pointer+c.Pointer)
-		}) || slices.ContainsFunc(field.Outline, func(p Property) bool { return p.Path == x.Pointer }) {
+		if len(field.Outline) >= maxOutline {
+			field.More = true
+			return
+		}
+		if !strings.HasPrefix(x.Pointer, field.Pointer+"/") || f.told[x.Pointer] {
 			continue
 		}
 		at := v
-		for _, token := range strings.Split(x.Pointer[len(field.Pointer)+1:], "/") {
+		for token := range strings.SplitSeq(x.Pointer[len(field.Pointer)+1:], "/") {
 			at = within(at, strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
 		}
+		row := Property{Path: x.Pointer, Found: f.item.names(x.Pointer)}
 		if at.Kind() == rawjson.String {
-			runs, _, _ := f.runs(x.Pointer, diff.Value(at), diff.Value(at), f.extent.Text)
-			field.Outline = append(field.Outline, Property{Path: x.Pointer, Runs: runs})
+			row.Runs, _, _ = f.runs(x.Pointer, diff.Value(at), diff.Value(at), f.extent.Text)
+		}
+		f.told[x.Pointer] = true
+		if len(row.Runs)+len(row.Found) > 0 {
+			field.Outline = append(field.Outline, row)
 		}
 	}
 }
@@ -287,7 +304,10 @@ func (f *fields) outline(field *Field, pointer, path string, v rawjson.Value, de
 			said = append(said, name)
 		}
 	}
-	row := Property{Path: path, Type: typeOf(v)}
+	row := Property{Path: path, Type: typeOf(v), Found: f.item.names(pointer)}
+	if len(row.Found) > 0 {
+		f.told[pointer] = true
+	}
 	for n, name := range said {
 		runs, _, _ := f.runs(pointer+"/"+name, "", diff.Value(v.Get(name)), f.extent.Text)
 		for k := range runs {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
@@ -20,8 +19,9 @@ type Run struct {
 	Text string
 	// Found are the findings that it is in, by their index among those of the item.
 	Found []int
-	// Folded is how many bytes that stayed are left out in its place.
+	// Folded is how many bytes are left out in its place, Alike that they stayed.
 	Folded int
+	Alike  bool
 }
 
 // Pieces are what is shown of the run.
@@ -49,7 +49,9 @@ func (f *fields) runs(pointer, before, after string, limit int) (runs []Run, cut
 	} else {
 		edits = diff.Words(before, after)
 	}
+	f.told[pointer] = true
 	marks := f.marks(pointer, after)
+	far := len(marks) > 0 && len(after) > limit // what is marked might not be shown
 	place, shown, pieces := 0, 0, 0
 	for _, e := range edits {
 		parts := []Run{{Op: e.Op, Text: e.Text}}
@@ -61,9 +63,10 @@ func (f *fields) runs(pointer, before, after string, limit int) (runs []Run, cut
 			if r.Text == "" {
 				continue
 			}
-			if f.extent.Fold && r.Op == diff.Same && len(r.Found) == 0 && len(r.Text) > foldOver && before != after {
+			alike := r.Op == diff.Same && before != after
+			if f.extent.Fold && len(r.Found) == 0 && len(r.Text) > foldOver && (alike || far && r.Op != diff.Deleted) {
 				head, tail := clip(r.Text, foldKeep), clipStart(r.Text, foldKeep)
-				runs = append(runs, Run{Text: head}, Run{Folded: len(r.Text) - len(head) - len(tail)}, Run{Text: tail})
+				runs = append(runs, Run{Op: r.Op, Text: head}, Run{Op: r.Op, Folded: len(r.Text) - len(head) - len(tail), Alike: alike}, Run{Op: r.Op, Text: tail})
 				shown += len(head) + len(tail)
 				continue
 			}
@@ -121,100 +124,41 @@ func clipStart(s string, n int) string {
 // mark is where a finding is in a text.
 type mark struct{ start, end, finding int }
 
+// maxMarks bounds what is marked in one text.
+const maxMarks = 200
+
 // marks are where the findings of a place are in its text.
 func (f *fields) marks(pointer, said string) []mark {
 	var out []mark
-	for n, x := range f.item.Findings {
-		if x.Pointer != pointer || len(out) == maxMarks {
+	for n := range f.item.Findings {
+		x := &f.item.Findings[n]
+		if x.Pointer != pointer || x.InName {
 			continue
 		}
-		if start, end, ok := locate(said, x.Excerpt); ok {
-			out = append(out, mark{start, end, n})
+		for _, s := range x.Spans {
+			if len(out) < maxMarks && s.Start >= 0 && s.Start < s.End && s.End <= len(said) && f.about(x, said[s.Start:s.End]) {
+				out = append(out, mark{s.Start, s.End, n})
+			}
 		}
 	}
 	return out
 }
 
-// bare leaves out of an excerpt what is left out of a text.
-//
-//nolint:gochecknoglobals // it never changes
-var bare = strings.NewReplacer(" ", "", `\u{000A}`, "", `\u{0009}`, "", `\u{000D}`, "")
-
-const (
-	// maxMarks bounds the findings that are marked in one text.
-	maxMarks = 50
-	// maxLocated bounds the text in which a place is looked for.
-	maxLocated = 1 << 20
-	// aroundMatch is how much text a finding quotes on either side.
-	aroundMatch = 60
-)
-
-// locate finds what a finding is about by its excerpt, which is the text with hidden
-// characters spelled out, and some of what is around. What is around is not marked, as
-// far as it is known.
-func locate(said, excerpt string) (start, end int, ok bool) {
-	lead, trail := strings.HasPrefix(excerpt, "…"), strings.HasSuffix(excerpt, "…")
-	quoted := strings.TrimSuffix(strings.TrimPrefix(excerpt, "…"), "…")
-	if quoted == "" || len(said) > maxLocated {
-		return 0, 0, false
-	}
-	start = strings.Index(said, quoted)
-	if end = start + len(quoted); start < 0 {
-		if start, end, ok = spelled(said, quoted, false); !ok {
-			if start, end, ok = spelled(said, quoted, true); !ok {
-				return 0, 0, false
-			}
-		}
-	}
-	if lead && end-start > aroundMatch {
-		start += aroundMatch
-	}
-	if trail && end-start > aroundMatch {
-		end -= aroundMatch
-	}
-	for start > 0 && start < len(said) && !utf8.RuneStart(said[start]) {
-		start--
-	}
-	for end < len(said) && !utf8.RuneStart(said[end]) {
-		end++
-	}
-	return start, end, start < end
+// about tells whether a finding is about a part of a text. Where a server lists several
+// items of one name, only what it quotes tells which of them it is in.
+func (f *fields) about(x *Finding, part string) bool {
+	return len(f.item.After) < 2 || strings.Contains(x.Excerpt, plain.Line(clip(part, 20), 20))
 }
 
-// spelled is locate in the text with what cannot be seen spelled out, or without it and
-// without blanks, as some rules read it.
-func spelled(said, quoted string, without bool) (start, end int, ok bool) {
-	if without {
-		if quoted = bare.Replace(quoted); len(quoted) < 8 {
-			return 0, 0, false
+// names are the findings in the name of the member at a place.
+func (i *Item) names(pointer string) []int {
+	var out []int
+	for n := range i.Findings {
+		if i.Findings[n].InName && i.Findings[n].Pointer == pointer {
+			out = append(out, n)
 		}
 	}
-	var out strings.Builder
-	var from []int // of each byte of out, the place in said
-	for i := 0; i < len(said); {
-		r, size := utf8.DecodeRuneInString(said[i:])
-		char := said[i : i+size]
-		if size > 1 || char[0] < 0x20 || char[0] >= 0x7f {
-			char = plain.Line(char, 16)
-		}
-		if without && (unicode.IsSpace(r) || char != said[i:i+size]) {
-			char = ""
-		}
-		out.WriteString(char)
-		for range len(char) {
-			from = append(from, i)
-		}
-		i += size
-	}
-	at := strings.Index(out.String(), quoted)
-	if at < 0 {
-		return 0, 0, false
-	}
-	end = len(said)
-	if at+len(quoted) < len(from) {
-		end = from[at+len(quoted)]
-	}
-	return from[at], end, true
+	return out
 }
 
 // split cuts an edit, which begins at place in the text as it is, where marks begin and

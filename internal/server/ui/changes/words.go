@@ -2,6 +2,7 @@ package changes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/diff"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
@@ -212,4 +213,9 @@ func unmarked(runs []Run) []Run {
 // properties are in the outline.
 func plainChange(s SchemaChange) bool {
 	return s.What != diff.PropertyAdded && s.What != diff.PropertyRemoved && s.What != diff.Repeated
+}
+
+// blank tells whether nothing of a text stands on a side.
+func blank(runs []Run, s side) bool {
+	return !slices.ContainsFunc(runs, func(r Run) bool { return s.shows(r) && (r.Text != "" || r.Folded > 0) })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/diff"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/text"
 	"github.com/mcpvigil/mcpvigil/lint"
 )
 
@@ -59,7 +60,11 @@ func written(i *Item, runs []Run, s side) templ.Component {
 func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, ends []int) {
 	if r.Folded > 0 {
 		out.WriteString(`<span class="folded">`)
-		out.WriteString(templ.EscapeString(lang.T(ctx, "⋯ %d bytes that are the same ⋯", r.Folded)))
+		left := lang.T(ctx, "⋯ %d bytes left out ⋯", r.Folded)
+		if r.Alike {
+			left = lang.T(ctx, "⋯ %d bytes that are the same ⋯", r.Folded)
+		}
+		out.WriteString(templ.EscapeString(left))
 		out.WriteString(`</span>`)
 		return
 	}
@@ -67,28 +72,73 @@ func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, ends []
 	if element != "" {
 		out.WriteString("<" + element + ">")
 	}
-	if len(r.Found) > 0 {
-		class := "found"
-		if slices.ContainsFunc(r.Found, func(f int) bool { return i.Findings[f].Severity == lint.Block }) {
-			class = "found found-block"
-		}
-		out.WriteString(`<mark class="` + class + `">`)
-	}
-	writePieces(out, r.Text)
-	if len(r.Found) > 0 {
-		for _, f := range ends {
-			fmt.Fprintf(out, `<a class="found-number" href="#%s"><span class="visually-hidden">%s</span>%d</a>`,
-				i.findingID(f), templ.EscapeString(lang.T(ctx, "finding")+" "), f+1)
-		}
-		out.WriteString("</mark>")
-	}
+	writeFound(ctx, out, i, r.Text, r.Found, ends)
 	if element != "" {
 		out.WriteString("</" + element + ">")
 	}
 }
 
-// findingID is where a finding is explained.
-func (i *Item) findingID(n int) string { return "f-" + i.ID + "-" + number(n+1) }
+// writeFound writes a text that findings are in, with the numbers of those that end there.
+func writeFound(ctx context.Context, out *strings.Builder, i *Item, said string, found, ends []int) {
+	if len(found) == 0 {
+		writePieces(out, said)
+		return
+	}
+	class := "found"
+	if slices.ContainsFunc(found, func(f int) bool { return i.Findings[f].Severity == lint.Block }) {
+		class = "found found-block"
+	}
+	out.WriteString(`<mark class="` + class + `">`)
+	writePieces(out, said)
+	for _, f := range ends {
+		fmt.Fprintf(out, `<a class="found-number" href="#%s"><span class="visually-hidden">%s</span>%d</a>`,
+			i.FindingID(f), templ.EscapeString(" "+lang.T(ctx, "finding")+" "), f+1)
+	}
+	out.WriteString("</mark>")
+}
+
+// named is the name of something in a definition, with the findings in it.
+func named(i *Item, name string, found []int) templ.Component {
+	if len(found) == 0 {
+		return text.Name(name)
+	}
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		var out strings.Builder
+		out.WriteString(`<bdi class="untrusted name">`)
+		writeFound(ctx, &out, i, clip(name, maxName), found, found)
+		out.WriteString(`</bdi>`)
+		_, err := io.WriteString(w, out.String())
+		return err
+	})
+}
+
+// maxName bounds what is shown of a name, in bytes.
+const maxName = 300
+
+// Said is a text at a place of an item as it is now, at most limit bytes of it, with what
+// its findings are about marked. The numbers lead to [Item.FindingID].
+func (i *Item) Said(pointer, said string, limit int) templ.Component {
+	f := &fields{item: i, extent: All(), told: map[string]bool{}}
+	f.extent.Fold = len(said) > limit
+	runs, cut, _ := f.runs(pointer, said, said, limit)
+	if cut == 0 {
+		return written(i, runs, both)
+	}
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		if err := written(i, runs, both).Render(ctx, w); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, ` <span class="cut">`+templ.EscapeString(lang.T(ctx, "… and %d more bytes", cut))+`</span>`)
+		return err
+	})
+}
+
+// Named is a name in an item, with the findings in it: those in the name of the member at
+// a place.
+func (i *Item) Named(pointer, name string) templ.Component { return named(i, name, i.names(pointer)) }
+
+// FindingID is where a finding is explained.
+func (i *Item) FindingID(n int) string { return "f-" + i.ID + "-" + number(n+1) }
 
 // Marked is a text of a server with a part that was looked for.
 func Marked(before, match, after string) templ.Component {

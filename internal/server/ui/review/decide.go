@@ -22,6 +22,9 @@ func decisionOf(q *shell.Request) decision {
 			d.Chosen[value] = true
 		}
 	}
+	for _, card := range q.Values("whole") {
+		d.Chosen[changes.Whole(card)] = true
+	}
 	return d
 }
 
@@ -31,7 +34,7 @@ func (d *decision) keys(s *changes.Set) []string {
 	var out []string
 	for _, g := range s.Groups {
 		for _, c := range g.Cards {
-			if d.Chosen[g.ID] || d.Chosen[c.ID] {
+			if d.Chosen[g.ID] || d.Chosen[c.ID] || d.Chosen[changes.Whole(c.ID)] {
 				out = append(out, c.Keys()...)
 			}
 		}
@@ -53,6 +56,14 @@ func (d *decision) findings(s *changes.Set) []string {
 	add(s.General)
 	for _, i := range s.Items {
 		add(i.Findings)
+	}
+	for _, c := range s.Cards {
+		if !d.Chosen[changes.Whole(c.ID)] {
+			continue
+		}
+		for _, i := range c.Items {
+			out = append(out, i.Open()...)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -59,7 +59,7 @@ func box(t *testing.T, body, item string) string {
 	for _, card := range strings.Split(body, "<article ")[1:] {
 		head, _, _ := strings.Cut(card, "</header>")
 		if strings.Contains(head, ">"+item+"<") {
-			return field(t, head, "item")
+			return regexp.MustCompile(`id="c-([^"]*)"`).FindStringSubmatch(head)[1]
 		}
 	}
 	t.Fatalf("there is no card of %s", item)
@@ -248,7 +248,7 @@ func TestPoisonIsMarked(t *testing.T) {
 		t.Errorf("marked: %q", marked)
 	}
 	for n := range strings.Count(body, `name="finding"`) { // each is marked, in both forms of the text
-		if c := strings.Count(body, fmt.Sprintf(`</span>%d</a>`, n+1)); c != 2 {
+		if c := strings.Count(body, fmt.Sprintf(`</span>%d</a>`, n+1)); c == 0 || c%2 != 0 {
 			t.Errorf("finding %d is marked %d times", n+1, c)
 		}
 	}
@@ -271,6 +271,28 @@ func TestPoisonIsMarked(t *testing.T) {
 	if _, now := left(t, w, m); now.Status.Posture.State != watch.Clean {
 		t.Errorf("%s", now.Status.Posture.State)
 	}
+}
+
+// TestAcceptWhole: one box accepts an item with all findings in it. Then nothing is left
+// to decide, and no form asks for it.
+func TestAcceptWhole(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("search")
+	first := uitest.Surface(t, "", uitest.Tool{Name: "add", Description: "Adds two numbers."})
+	w.See(m, first)
+	body := w.Get("approver", path(m, "")).Body
+	has(t, body, "No person has confirmed it", `name="what"`) // the first surface is confirmed as a whole
+	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Description: poison}))
+	body = w.Get("approver", path(m, "")).Body
+	has(t, body, `name="whole"`, "1 item to decide here.")
+	a := w.Post("approver", path(m, ""), form(t, w, "approver", body, url.Values{"whole": {box(t, body, "add")}}))
+	r, now := left(t, w, m)
+	if a.Status != http.StatusSeeOther || len(r.Changes) != 0 || now.Status.Posture.State != watch.Clean {
+		t.Errorf("%d, %d changes, %s", a.Status, len(r.Changes), now.Status.Posture.State)
+	}
+	body = w.Get("approver", path(m, "")).Body
+	has(t, body, "Nothing is to be decided", "Withdraw what is approved")
+	hasNot(t, body, `name="what"`, `name="reason"`, "to decide here.")
 }
 
 func TestHiddenAndMarkup(t *testing.T) {

@@ -11,12 +11,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/surface"
 )
 
-// short is a digest as people compare it.
-func short(digest string) string {
-	_, hex, _ := strings.Cut(digest, ":")
-	return hex[:min(len(hex), 12)]
-}
-
 // who is an approver as people call it.
 func who(approver string) string { return strings.ReplaceAll(approver, "user:", "") }
 
@@ -40,6 +34,28 @@ func (pg *page) counts(ctx context.Context) string {
 		return "–"
 	}
 	return strings.Join(out, ", ")
+}
+
+// settled tells that there is nothing to decide: a person approved what is on screen,
+// without an end.
+func (pg *page) settled() bool {
+	if pg.Review.Before == nil || pg.First || len(pg.Review.Proposals) > 0 ||
+		slices.ContainsFunc(pg.Review.Approved, func(a ops.Approval) bool { return a.ExpiresAt != nil }) {
+		return false
+	}
+	return !slices.ContainsFunc(pg.Set.Items, (*changes.Item).Decidable) &&
+		!slices.ContainsFunc(pg.Review.Findings, func(f ops.ReviewFinding) bool { return f.Effect == surface.Fail && !f.Accepted })
+}
+
+// choices are how many boxes can be ticked on this part.
+func (pg *page) choices() int {
+	n := 0
+	for _, c := range pg.Cards {
+		if c.Open() > 0 || c.Item().Decidable() {
+			n++
+		}
+	}
+	return n
 }
 
 // open says how much fails until a person decides.

@@ -33,12 +33,22 @@ document.addEventListener("keydown", (event) => {
 });
 
 function count() {
+  const ticked = document.querySelectorAll("[data-choice]:checked").length;
   const output = document.querySelector("[data-chosen]");
-  if (output) output.textContent = `${output.dataset.chosen} ${document.querySelectorAll("[data-choice]:checked").length}`;
+  if (output) output.textContent = `${output.dataset.chosen} ${ticked}`;
+  const tally = document.querySelector("[data-tally]");
+  const begun = items().filter((item) => item.querySelector("[data-choice]:checked")).length;
+  if (tally) tally.textContent = `${begun} ${tally.dataset.tally}`;
 }
 
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-choice]")) return;
+  // The box of a whole item stands for all in it.
+  const item = event.target.closest("[data-item]");
+  const whole = item?.querySelector("[data-whole]");
+  const single = item ? [...item.querySelectorAll("[data-single]")] : [];
+  if (whole && event.target === whole) for (const box of single) box.checked = whole.checked;
+  else if (whole) whole.checked = single.every((box) => box.checked);
   const chosen = document.querySelector('input[name="what"][value="chosen"]');
   if (chosen && event.target.checked) chosen.checked = true;
   count();
