@@ -443,5 +443,5 @@ func chartPath(m *ops.Monitor, path string, s span, median bool) string {
 	if !median {
 		percentile = "95"
 	}
-	return below(m.ID, path) + "?range=" + s.Key + "&p=" + percentile
+	return shell.MonitorPath(m.ID, path) + "?range=" + s.Key + "&p=" + percentile
 }

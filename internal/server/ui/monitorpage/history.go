@@ -38,7 +38,7 @@ func (p *pages) checks(q *shell.Request) error {
 		if d.Failing {
 			next.Set("failing", "yes")
 		}
-		d.More = below(m.ID, "/checks") + "?" + next.Encode()
+		d.More = shell.MonitorPath(m.ID, "/checks") + "?" + next.Encode()
 	}
 	if q.Partial() {
 		return q.Part(checkList(&d))
@@ -85,7 +85,7 @@ func (p *pages) timeline(q *shell.Request) error {
 }
 
 func timelinePath(id int64, axis watch.Axis) string {
-	return below(id, "/timeline") + "?axis=" + url.QueryEscape(string(axis))
+	return shell.MonitorPath(id, "/timeline") + "?axis=" + url.QueryEscape(string(axis))
 }
 
 // eventLook is the look of an event: good, bad, warn, decided by a person, or plain.

@@ -1,6 +1,8 @@
 package monitorpage
 
 import (
+	"time"
+
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
@@ -25,9 +27,9 @@ func (p *pages) next(q *shell.Request, m *ops.Monitor) step {
 	case m.Paused:
 		return step{Text: q.T("Nothing is checked while it is paused. Resume it to know how the server is.")}
 	case s.LastCheck == nil:
-		return step{Text: q.T("It was never checked. The first check runs within %s.", durationText(m.Interval))}
+		return step{Text: q.T("It was never checked. The first check runs within %s.", shell.Duration(time.Duration(m.Interval)))}
 	case s.Stale:
-		return step{Tone: "warn", Text: q.T("No check for three intervals: see that a process runs for its locations."), Path: below(m.ID, "/checks"), Link: q.T("Checks")}
+		return step{Tone: "warn", Text: q.T("No check for three intervals: see that a process runs for its locations."), Path: shell.MonitorPath(m.ID, "/checks"), Link: q.T("Checks")}
 	case s.Availability.State == watch.Down:
 		return p.incident(q, m, step{Tone: "bad", Text: q.T("The server is down. See why, and acknowledge the incident."), Hint: p.hints[s.Availability.Reason]})
 	case s.Availability.State == watch.Misconfigured:
@@ -40,7 +42,7 @@ func (p *pages) next(q *shell.Request, m *ops.Monitor) step {
 	case watch.Degraded:
 		return p.incident(q, m, step{Tone: "warn", Text: q.T("The server works, but not as well as it should."), Hint: p.hints[s.Availability.Reason]})
 	case watch.Unknown:
-		return step{Text: q.T("The last check could not tell."), Hint: p.hints[s.Availability.Reason], Path: below(m.ID, "/checks"), Link: q.T("Checks")}
+		return step{Text: q.T("The last check could not tell."), Hint: p.hints[s.Availability.Reason], Path: shell.MonitorPath(m.ID, "/checks"), Link: q.T("Checks")}
 	}
 	return step{Tone: "good", Text: q.T("Nothing to do.")}
 }
@@ -48,7 +50,7 @@ func (p *pages) next(q *shell.Request, m *ops.Monitor) step {
 // decide is what waits for a person who may approve.
 func (p *pages) decide(q *shell.Request, m *ops.Monitor) (step, bool) {
 	s := &m.Status
-	review := step{Tone: "bad", Path: below(m.ID, "/review"), Link: q.T("Review")}
+	review := step{Tone: "bad", Path: shell.MonitorPath(m.ID, "/review"), Link: q.T("Review")}
 	switch {
 	case s.Awaiting:
 		review.Tone = "warn"
@@ -58,7 +60,7 @@ func (p *pages) decide(q *shell.Request, m *ops.Monitor) (step, bool) {
 	case s.Posture.State == watch.Flagged && s.OpenFindings > 0:
 		review.Text = lang.N(q.Context(), s.OpenFindings, "%d finding is open: read it before an agent does.", "%d findings are open: read them before an agent does.")
 	case s.Posture.State == watch.Flagged:
-		return p.incident(q, m, step{Tone: "bad", Text: q.T("New clients cannot log in: see where the way to a login breaks."), Path: below(m.ID, "#login"), Link: q.T("The way to a login")}), true
+		return p.incident(q, m, step{Tone: "bad", Text: q.T("New clients cannot log in: see where the way to a login breaks."), Path: shell.MonitorPath(m.ID, "#login"), Link: q.T("The way to a login")}), true
 	default:
 		return step{}, false
 	}
@@ -71,7 +73,7 @@ func (p *pages) misconfigured(q *shell.Request, m *ops.Monitor) step {
 	case m.Source == watch.FromFile:
 		todo.Text = q.T("Fix the credential or the settings in the configuration file: the server itself may be well.")
 	case q.Actor.Can(people.Write):
-		todo.Path, todo.Link = below(m.ID, "/edit"), q.T("Edit")
+		todo.Path, todo.Link = shell.MonitorPath(m.ID, "/edit"), q.T("Edit")
 	}
 	return todo
 }
@@ -79,7 +81,7 @@ func (p *pages) misconfigured(q *shell.Request, m *ops.Monitor) step {
 // incident leads to the open incident of the availability, when there is one.
 func (p *pages) incident(q *shell.Request, m *ops.Monitor, todo step) step {
 	if id := m.Status.Availability.Incident; id != 0 && todo.Path == "" {
-		todo.Path, todo.Link = incidentPath(id), q.T("Incident %d", id)
+		todo.Path, todo.Link = shell.IncidentPath(id), q.T("Incident %d", id)
 	}
 	return todo
 }

@@ -92,7 +92,7 @@ func (d *surfaceData) path(kind surface.Kind) string {
 	if !d.Now {
 		values.Set("digest", d.Volume.digest)
 	}
-	return below(d.Monitor.ID, "/surface") + "?" + values.Encode()
+	return shell.MonitorPath(d.Monitor.ID, "/surface") + "?" + values.Encode()
 }
 
 // kindOf is the kind that is asked for, or the first that the surface has items of.
@@ -134,7 +134,7 @@ func kinds() []kindName {
 
 // itemPath is the address of one item of a surface.
 func itemPath(monitor int64, v *volume, kind surface.Kind, index int, end string) string {
-	return below(monitor, "/items/"+string(kind)+"/"+strconv.Itoa(index)+end) + "?digest=" + url.QueryEscape(v.digest)
+	return shell.MonitorPath(monitor, "/items/"+string(kind)+"/"+strconv.Itoa(index)+end) + "?digest=" + url.QueryEscape(v.digest)
 }
 
 // itemData is one item, to be read in full.

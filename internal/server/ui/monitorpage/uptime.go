@@ -1,8 +1,6 @@
 package monitorpage
 
 import (
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -17,8 +15,6 @@ const (
 	stripDays = 90
 	freshDays = 2
 )
-
-func incidentPath(id int64) string { return "/incidents/" + strconv.FormatInt(id, 10) }
 
 // uptimeTile is the uptime of a time.
 type uptimeTile struct {
@@ -37,20 +33,6 @@ func (p *pages) uptimes(q *shell.Request, id int64) ([]uptimeTile, error) {
 		out[i].Uptime = up
 	}
 	return out, nil
-}
-
-// percent says a share. What is not all is never said to be 100 %.
-func percent(ratio *float64) string {
-	switch {
-	case ratio == nil:
-		return "–"
-	case *ratio >= 1:
-		return "100 %"
-	case *ratio > 0.9999:
-		return "99.99 %"
-	default:
-		return fmt.Sprintf("%.2f %%", *ratio*100)
-	}
 }
 
 // dayBar is one day of the strip.

@@ -2,7 +2,6 @@ package monitorpage
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/probe"
@@ -22,16 +22,6 @@ const shownIncidents = 10
 
 func firstIncidents(all []watch.Incident) []watch.Incident {
 	return all[:min(len(all), shownIncidents)]
-}
-
-func lasted(i *watch.Incident) string {
-	return durationText(watch.Duration(i.ResolvedAt.Sub(i.OpenedAt).Round(time.Second)))
-}
-
-// shortDigest is enough of a digest for a person to tell it from others.
-func shortDigest(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	return digest[:min(len(digest), 12)]
 }
 
 func eraName(ctx context.Context, era string) string {
@@ -90,18 +80,6 @@ func atMost(n int) string {
 	return strconv.Itoa(n)
 }
 
-// durationText writes 10m0s as 10m.
-func durationText(d watch.Duration) string {
-	text := time.Duration(d).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 func effects(m *ops.Monitor) string {
 	var out []string
 	for _, class := range slices.Sorted(maps.Keys(m.DriftEffects)) {
@@ -148,7 +126,7 @@ func dayLabel(ctx context.Context, b *dayBar) string {
 	if b.Ratio == nil {
 		return lang.T(ctx, "%s: nothing is known", date)
 	}
-	return lang.T(ctx, "%s: %s, %d of %d checks failed", date, percent(b.Ratio), b.Down, b.Checks)
+	return lang.T(ctx, "%s: %s, %d of %d checks failed", date, shell.Percent(b.Ratio), b.Down, b.Checks)
 }
 
 // dayTop is where the bar of a day begins: the lower, the more failed.
@@ -160,21 +138,7 @@ func dayTop(b *dayBar) float64 {
 	return 5 + lost*20
 }
 
-// kindTitle is the English name of one item of a kind, and kindsTitle that of all.
-func kindTitle(kind surface.Kind) string {
-	switch kind {
-	case surface.Tool:
-		return "Tool"
-	case surface.Resource:
-		return "Resource"
-	case surface.ResourceTemplate:
-		return "Resource template"
-	case surface.Prompt:
-		return "Prompt"
-	}
-	return kindsTitle(kind)
-}
-
+// kindsTitle is the English name of all items of a kind.
 func kindsTitle(kind surface.Kind) string {
 	for _, k := range kinds() {
 		if k.Kind == kind {
@@ -238,16 +202,4 @@ func whyName(kind watch.Kind) string {
 		return "Decided by a person"
 	}
 	return "Schedule"
-}
-
-func axisName(a watch.Axis) string {
-	switch a {
-	case watch.Availability:
-		return "Availability"
-	case watch.Surface:
-		return "Surface"
-	case watch.Posture:
-		return "Posture"
-	}
-	return fmt.Sprint(a)
 }

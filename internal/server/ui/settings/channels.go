@@ -188,7 +188,7 @@ func (f channelForm) path() string {
 	return channelPath(f.id)
 }
 
-func (f channelForm) proof() bool { return len(f.policies) > 0 || asksProof(f.refused) }
+func (f channelForm) proof() bool { return len(f.policies) > 0 || shell.AsksProof(f.refused) }
 
 func kindOf(name string) (alert.Type, bool) {
 	for _, t := range alert.Types() {

@@ -452,7 +452,7 @@ func overview(p overviewPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = card("/settings/data", lang.T(ctx, "Data"), size(p.data.Bytes)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = card("/settings/data", lang.T(ctx, "Data"), shell.Size(p.data.Bytes)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1188,9 +1188,9 @@ func dataDetail(p dataPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var69 string
-		templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(size(p.Bytes))
+		templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Size(p.Bytes))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `settings/data.templ`, Line: 154, Col: 23}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `settings/data.templ`, Line: 154, Col: 29}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var69))
 		if templ_7745c5c3_Err != nil {

@@ -64,11 +64,6 @@ func show(q *shell.Request, p shell.Page, refused *ops.Error) error {
 	return q.Show(p)
 }
 
-// asksProof tells whether a refusal is one that a proof, or a better one, mends.
-func asksProof(e *ops.Error) bool {
-	return e != nil && slices.Contains([]ops.Code{ops.ProofRequired, ops.FactorRequired, ops.CodeRequired, ops.WrongPassword}, e.Code)
-}
-
 func administers(q *shell.Request) bool { return q.Actor.Can(people.Administer) }
 
 // overviewPage is how everything stands that can be set up.
@@ -150,19 +145,6 @@ func (a *area) standing(q *shell.Request) (p overviewPage, err error) {
 	return p, err
 }
 
-// size is a number of bytes as people say it.
-func size(n int64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	f, i := float64(n), 0
-	for f >= 1000 && i < len(units)-1 {
-		f, i = f/1000, i+1
-	}
-	if i == 0 || f >= 100 {
-		return strconv.FormatFloat(f, 'f', 0, 64) + " " + units[i]
-	}
-	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
-}
-
 // number is one with its thousands apart.
 func number(n int64) string {
 	text := strconv.FormatInt(n, 10)
@@ -181,12 +163,5 @@ func span(d time.Duration) string {
 	case d%day == 0:
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-	text := d.Round(time.Millisecond).String()
-	if n := len(text); n > 2 && text[n-2:] == "0s" && (text[n-3] == 'm' || text[n-3] == 'h') {
-		text = text[:n-2]
-	}
-	if n := len(text); n > 2 && text[n-2:] == "0m" && text[n-3] == 'h' {
-		text = text[:n-2]
-	}
-	return text
+	return shell.Duration(d.Round(time.Millisecond))
 }

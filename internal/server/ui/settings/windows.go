@@ -160,17 +160,6 @@ func (a *area) showWindow(q *shell.Request, f *windowForm) error {
 	return show(q, shell.Page{Title: title, Body: windowEdit(f, title)}, f.refused)
 }
 
-// lines are those of a field, which may have commas in them.
-func lines(q *shell.Request, name string) []string {
-	var out []string
-	for line := range strings.Lines(q.PostFormValue(name)) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
 // sentWindow is the form that was sent and what it says. Problems are of what cannot be
 // read.
 func sentWindow(q *shell.Request) (*windowForm, ops.WindowInput, []watch.Problem) {
@@ -180,7 +169,7 @@ func sentWindow(q *shell.Request) (*windowForm, ops.WindowInput, []watch.Problem
 		zone: q.Value("zone"), monitors: q.PostFormValue("monitors"), tags: q.PostFormValue("tags"), groups: q.PostFormValue("groups"),
 	}
 	in := ops.WindowInput{
-		Name: f.name, Kind: f.kind, Monitors: lines(q, "monitors"), Tags: lines(q, "tags"), Groups: lines(q, "groups"), Proof: q.Proof(),
+		Name: f.name, Kind: f.kind, Monitors: shell.LinesOf(q.PostFormValue("monitors")), Tags: shell.LinesOf(q.PostFormValue("tags")), Groups: shell.LinesOf(q.PostFormValue("groups")), Proof: q.Proof(),
 	}
 	var problems []watch.Problem
 	if f.weekly {

@@ -127,7 +127,7 @@ func (a *area) uptimeBadge(q *shell.Request, page *ops.Public, name string, moni
 	if ratio == nil {
 		return b, nil
 	}
-	b.value, b.color = strings.ReplaceAll(percent(ratio), " ", ""), bad
+	b.value, b.color = strings.ReplaceAll(shell.Percent(ratio), " ", ""), bad
 	switch {
 	case *ratio >= 0.999:
 		b.color = good

@@ -118,22 +118,13 @@ func sent(q *shell.Request) fields {
 	}
 }
 
-func linesOf(text string) (out []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
 // input is what a form asks for, or what is wrong with it.
 func (f *fields) input(q *shell.Request) (ops.StatusPageInput, *ops.Error) {
 	in := ops.StatusPageInput{
-		Title: f.title, Text: strings.ReplaceAll(f.text, "\r\n", "\n"), Groups: linesOf(f.groups), Tags: linesOf(f.tags), Monitors: linesOf(f.monitors),
+		Title: f.title, Text: strings.ReplaceAll(f.text, "\r\n", "\n"), Groups: shell.LinesOf(f.groups), Tags: shell.LinesOf(f.tags), Monitors: shell.LinesOf(f.monitors),
 		Surface: f.surface, Badges: f.badges, Listed: f.listed, Names: map[string]string{},
 	}
-	for _, line := range linesOf(f.names) {
+	for _, line := range shell.LinesOf(f.names) {
 		at := strings.LastIndex(line, "=")
 		if at < 0 {
 			return in, &ops.Error{Code: ops.Invalid, Text: q.T("this cannot be saved as it is"), Problems: []watch.Problem{

@@ -3,13 +3,13 @@ package statuspages
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/lang"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 )
 
 // stateName is a state as a page says it.
@@ -85,17 +85,6 @@ func approvedName(ctx context.Context, approved string) string {
 	}
 }
 
-// percent is a ratio without making it look better than it is.
-func percent(ratio *float64) string {
-	if ratio == nil {
-		return "–"
-	}
-	if *ratio == 1 {
-		return "100 %"
-	}
-	return fmt.Sprintf("%.2f %%", math.Floor(*ratio*10_000+1e-9)/100)
-}
-
 // The bars of a page: one for each day, a few units wide.
 const (
 	barStep   = 5
@@ -153,7 +142,7 @@ func (p *past) uptime(ctx context.Context) string {
 	if ratio == nil {
 		return lang.T(ctx, "nothing known yet")
 	}
-	return lang.T(ctx, "%s of checks worked", percent(ratio))
+	return lang.T(ctx, "%s of checks worked", shell.Percent(ratio))
 }
 
 // words say what the bars show.
