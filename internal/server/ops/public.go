@@ -253,13 +253,19 @@ func (o *Ops) Took(ctx context.Context, monitors []int64, days int) (out map[int
 	return out, err
 }
 
-// OpensPage tells whether a password is that of a status page, which is nil when there is
-// none: that takes the same work.
-func (o *Ops) OpensPage(ctx context.Context, page *Public, password string) (bool, error) {
-	hash := ""
-	if page != nil {
-		hash = page.Password
-	}
-	ok, err := o.people.Matches(ctx, password, hash)
+// PageLock is the hash of the password of a status page, or empty when everybody may see
+// it. To ask takes the same work whether there is such a page or not, unlike Public.
+func (o *Ops) PageLock(ctx context.Context, slug string) (lock string, err error) {
+	err = o.view(ctx, "status page", func(t *store.Tx) error {
+		_, lock, err = t.StatusPageMark(ctx, slug)
+		return err
+	})
+	return lock, err
+}
+
+// OpensPage tells whether a password is that of a status page by its PageLock, which is
+// empty when there is no page: that takes the same work.
+func (o *Ops) OpensPage(ctx context.Context, lock, password string) (bool, error) {
+	ok, err := o.people.Matches(ctx, password, lock)
 	return ok, Personal(err)
 }

@@ -72,13 +72,35 @@ func (a *area) public(q *shell.Request) error {
 }
 
 // visible is the page of a slug, if there is one and who asks may see it. Otherwise it is
-// nil: which of both it is, nobody is told.
+// nil: which of both it is, nobody is told, neither by how long it takes. So the page is
+// read when it is known that it may be seen.
 func (a *area) visible(q *shell.Request, slug string) (*ops.Public, error) {
+	lock, there, err := a.lock(q, slug)
+	if err != nil || !there || !a.opened(q, slug, lock) {
+		return nil, err
+	}
 	page, err := a.exists(q, slug)
-	if err != nil || page == nil || page.Password == "" || q.Session != nil && q.Actor.Can(people.Read) || a.remembered(q, page) {
+	if err != nil || page == nil || page.Password == lock || a.opened(q, slug, page.Password) {
 		return page, err
 	}
-	return nil, nil //nolint:nilnil // nothing to see is no error
+	return nil, nil //nolint:nilnil // it got another password meanwhile
+}
+
+// lock is the hash of the password of a page, or empty, and whether there is the page.
+func (a *area) lock(q *shell.Request, slug string) (lock string, there bool, err error) {
+	if !watch.Slug(slug) {
+		return "", false, nil
+	}
+	lock, err = a.ops.PageLock(q.Context(), slug)
+	if refused := shell.Refusal(err); refused != nil && refused.Code == ops.NotFound {
+		return "", false, nil
+	}
+	return lock, err == nil, err
+}
+
+// opened tells whether who asks may see the page with that lock.
+func (a *area) opened(q *shell.Request, slug, lock string) bool {
+	return lock == "" || q.Session != nil && q.Actor.Can(people.Read) || a.remembered(q, slug, lock)
 }
 
 // exists is the page of a slug, or nil.
@@ -105,11 +127,11 @@ func (a *area) unlock(q *shell.Request) error {
 	if wait := a.passwords.Take(web.Address(q.Request)); wait > 0 {
 		return &ops.Error{Code: ops.TooMany, Text: q.T("too many passwords"), Hint: q.T("wait a moment"), RetryAfter: wait}
 	}
-	page, err := a.exists(q, slug)
+	lock, _, err := a.lock(q, slug)
 	if err != nil {
 		return err
 	}
-	ok, err := a.ops.OpensPage(q.Context(), page, q.PostFormValue("password"))
+	ok, err := a.ops.OpensPage(q.Context(), lock, q.PostFormValue("password"))
 	if err != nil {
 		return err
 	}
@@ -119,7 +141,7 @@ func (a *area) unlock(q *shell.Request) error {
 	}
 	until := q.Now().Add(openFor)
 	http.SetCookie(q.Writer(), &http.Cookie{
-		Name: cookieOf(slug), Value: ticket(page, until), Path: "/status", Expires: until,
+		Name: cookieOf(slug), Value: ticket(slug, lock, until), Path: "/status", Expires: until,
 		HttpOnly: true, Secure: q.Secure(), SameSite: http.SameSiteLaxMode,
 	})
 	return q.Go("/status/"+slug, "")
@@ -129,16 +151,16 @@ func cookieOf(slug string) string { return "mcpvigil_page_" + slug }
 
 // ticket shows until a time that somebody gave the password of a page. Another password
 // ends it.
-func ticket(page *ops.Public, until time.Time) string {
+func ticket(slug, lock string, until time.Time) string {
 	at := strconv.FormatInt(until.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(page.Password))
-	_, _ = mac.Write([]byte("status page\x00" + page.Slug + "\x00" + at))
+	mac := hmac.New(sha256.New, []byte(lock))
+	_, _ = mac.Write([]byte("status page\x00" + slug + "\x00" + at))
 	return at + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
 // remembered tells whether the password was given before.
-func (a *area) remembered(q *shell.Request, page *ops.Public) bool {
-	cookie, err := q.Cookie(cookieOf(page.Slug))
+func (a *area) remembered(q *shell.Request, slug, lock string) bool {
+	cookie, err := q.Cookie(cookieOf(slug))
 	if err != nil {
 		return false
 	}
@@ -147,7 +169,7 @@ func (a *area) remembered(q *shell.Request, page *ops.Public) bool {
 	if err != nil || seconds <= q.Now().Unix() {
 		return false
 	}
-	return hmac.Equal([]byte(cookie.Value), []byte(ticket(page, time.Unix(seconds, 0))))
+	return hmac.Equal([]byte(cookie.Value), []byte(ticket(slug, lock, time.Unix(seconds, 0))))
 }
 
 // partOf is the part of a page that is asked for.

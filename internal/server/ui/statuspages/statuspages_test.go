@@ -336,6 +336,14 @@ func TestMany(t *testing.T) {
 	if a := w.Get("", "/status/pay?part=100"); strings.Count(a.Body, `class="service"`) != 100 {
 		t.Errorf("%d on the last part", strings.Count(a.Body, `class="service"`))
 	}
+	// Neither does how long it takes tell that there is a page with a password.
+	put(t, w, func(in *ops.StatusPageInput) { in.Password = new(string); *in.Password = secret })
+	start = time.Now()
+	w.Get("", "/status/pay")
+	w.Post("", "/status/pay", url.Values{"password": {strings.Repeat("no password at all", 100)}})
+	if closed := time.Since(start); closed > first/2 {
+		t.Errorf("a page with a password is read for who does not have it: %s of %s", closed, first)
+	}
 }
 
 // Many who look at once, while the page changes, see it.
