@@ -3,6 +3,7 @@ module github.com/mcpvigil/mcpvigil
 go 1.26.0
 
 require (
+	github.com/a-h/templ v0.3.1118
 	github.com/alexedwards/argon2id v1.0.0
 	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc
 	github.com/coreos/go-oidc/v3 v3.21.0
@@ -45,7 +46,6 @@ require (
 )
 
 require (
-	github.com/a-h/templ v0.3.1118 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
