@@ -70,6 +70,20 @@ func ReasonText(reason string) string {
 	return plain.Line(reason, shownName)
 }
 
+// ReasonHint says what to do about a reason of a report, to who looks after a monitor;
+// empty for a reason that no report has.
+func ReasonHint(reason string) string {
+	if reason == "auth-required" {
+		return "give the monitor a credential: in its form, or as auth in the configuration file"
+	}
+	for _, info := range probe.Reasons() {
+		if string(info.Reason) == reason {
+			return info.Hint
+		}
+	}
+	return ""
+}
+
 // see adds one result to what a location saw.
 func (l *LocationState) see(o *Observation, d *Definition, maintenance bool) {
 	now := AvailabilityOf(o.Status)

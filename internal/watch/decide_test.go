@@ -374,6 +374,9 @@ func TestReasonsHaveTexts(t *testing.T) {
 		if ReasonText(string(info.Reason)) == string(info.Reason) {
 			t.Errorf("%s has no text", info.Reason)
 		}
+		if hint := ReasonHint(string(info.Reason)); hint == "" && info.Hint != "" || strings.Contains(hint, "--bearer-env") {
+			t.Errorf("%s says to who looks after a monitor what to do: %q", info.Reason, hint)
+		}
 	}
 	if got := ReasonText("custom\u202e"); strings.Contains(got, "\u202e") {
 		t.Errorf("%q", got)

@@ -137,7 +137,10 @@ func (p *Plan) add(c Candidate, inputs []MonitorInput, in MonitorInput) []Monito
 		}
 		_, _, problems := secrets(&in.Fields, &d, nil, false)
 		if problems = append(problems, d.Validate(watch.FromAPI)...); len(problems) > 0 {
-			c.Problem, c.Hint = problems[0].Field+" "+problems[0].Text, problems[0].Hint
+			c.Problem, c.Hint = problems[0].Text, problems[0].Hint
+			if problems[0].Field != "url" { // whose text says what it is about
+				c.Problem = problems[0].Field + " " + c.Problem
+			}
 		}
 	}
 	p.Candidates = append(p.Candidates, c)
@@ -149,6 +152,10 @@ func ofLines(p *Plan, text string) (inputs []MonitorInput) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if words := strings.Fields(line); len(words) > 1 && !strings.Contains(line, "://") {
+			inputs = p.add(Candidate{Name: words[0], Program: true}, inputs, MonitorInput{Fields: Fields{Name: words[0], Transport: watch.Stdio, AuthMode: watch.AuthNone}})
 			continue
 		}
 		if !strings.Contains(line, "://") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,16 @@ func TestListAndPage(t *testing.T) {
 	if a := w.Get("viewer", "/incidents/4711"); a.Status != http.StatusNotFound {
 		t.Errorf("an incident that is not there: %d", a.Status)
 	}
+}
+
+func TestWhatToDo(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("locked")
+	for range 2 {
+		w.Observe(m, &watch.Observation{Result: watch.Result{Status: "misconfigured", Reason: "auth-required"}})
+	}
+	path := regexp.MustCompile(`/incidents/\d+`).FindString(w.Get("viewer", "/incidents").Body)
+	has(t, w.Get("viewer", path), "the server itself may be well", "What to do", watch.ReasonHint("auth-required"))
 }
 
 // The link of a notification leads here, by way of signing in.

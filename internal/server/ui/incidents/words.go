@@ -46,7 +46,7 @@ func meaning(ctx context.Context, i *watch.Incident) string {
 	case watch.Degraded:
 		return lang.T(ctx, "The server works, but worse than it should.")
 	case watch.Misconfigured:
-		return lang.T(ctx, "The server answers, but does not let the monitor in as it is set up.")
+		return lang.T(ctx, "It cannot be checked as it is set up: the server itself may be well.")
 	case watch.Changed:
 		return lang.T(ctx, "The server tells agents something else than what was approved. Look at the change, and accept it or not.")
 	case watch.Inconsistent:

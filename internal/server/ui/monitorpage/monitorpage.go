@@ -36,7 +36,7 @@ type pages struct {
 func Routes(d Deps) []shell.Route {
 	p := &pages{ops: d.Ops, library: newLibrary(), hints: map[string]string{}}
 	for _, info := range probe.Reasons() {
-		p.hints[string(info.Reason)] = info.Hint
+		p.hints[string(info.Reason)] = watch.ReasonHint(string(info.Reason))
 	}
 	read := func(path string, serve func(*shell.Request) error) shell.Route {
 		return shell.Route{Method: http.MethodGet, Path: path, Permission: people.Read, Serve: serve}

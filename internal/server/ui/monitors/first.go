@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
@@ -117,6 +119,8 @@ type start struct {
 	m ops.Monitor
 	// again: there is no result yet, and the page asks once more.
 	again bool
+	// unsure: there is a failure, and another check has to find it, too, before it counts.
+	unsure bool
 	// Reasons say what was wrong at each location.
 	reasons []why
 }
@@ -134,15 +138,20 @@ func (p *pages) start(q *shell.Request, m ops.Monitor) start {
 		if l.Reason == "" || l.Availability == watch.Up {
 			continue
 		}
-		info := p.reasons[l.Reason]
-		w := why{location: l.Location, text: info.Text, hint: info.Hint}
-		if w.text == "" {
-			w.text = watch.ReasonText(l.Reason)
-		}
-		s.reasons = append(s.reasons, w)
+		s.reasons = append(s.reasons, why{location: l.Location, text: watch.ReasonText(l.Reason), hint: watch.ReasonHint(l.Reason)})
 	}
-	s.again = !checked && !m.Paused && q.Now().Sub(m.UpdatedAt) < firstTime
+	begins := !m.Paused && q.Now().Sub(m.UpdatedAt) < firstTime
+	s.again = !checked && begins
+	s.unsure = len(s.reasons) > 0 && m.Status.Availability.State == watch.Unknown && begins
 	return s
+}
+
+// followed makes the part of a monitor ask again for what comes of the next check.
+func (s *start) followed() templ.Attributes {
+	if !s.unsure {
+		return nil
+	}
+	return templ.Attributes{"hx-get": below(s.m.ID, "/first"), "hx-trigger": "load delay:5s", "hx-target": "this", "hx-swap": "outerHTML"}
 }
 
 // first shows how the first check of a monitor goes, or the part of it that changes.

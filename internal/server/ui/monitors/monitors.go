@@ -11,7 +11,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
-	"github.com/mcpvigil/mcpvigil/probe"
 )
 
 // Deps are what the pages work on.
@@ -21,16 +20,11 @@ type Deps struct {
 
 type pages struct {
 	ops *ops.Ops
-	// reasons are what the table of reasons says.
-	reasons map[string]probe.ReasonInfo
 }
 
 // Routes are the forms of monitors, and the first run.
 func Routes(d Deps) []shell.Route {
-	p := &pages{ops: d.Ops, reasons: map[string]probe.ReasonInfo{}}
-	for _, info := range probe.Reasons() {
-		p.reasons[string(info.Reason)] = info
-	}
+	p := &pages{ops: d.Ops}
 	get := func(path string, need people.Permission, serve func(*shell.Request) error) shell.Route {
 		return shell.Route{Method: http.MethodGet, Path: path, Permission: need, Serve: serve}
 	}

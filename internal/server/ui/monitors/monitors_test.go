@@ -287,6 +287,8 @@ func TestImport(t *testing.T) {
 		t.Errorf("%d to %q", got.Status, got.Location)
 	}
 	want(t, w.Get("editor", got.Location), http.StatusOK, []string{">a</a>", ">b</a>", "It is being checked"})
+	want(t, w.Post("editor", "/monitors/preview", url.Values{"text": {"npx -y server --token=secret-token\nftp://c.example.com"}}), http.StatusOK,
+		[]string{"npx", "It is started by a command", ">the endpoint's scheme is"}, "secret-token", "url the endpoint", `name="take"`)
 	for name, text := range map[string]string{"nothing": " \n", "no servers": `{"other": 1}`, "no JSON": `{"mcpServers": {"a": {"url": "secret-token" `} {
 		got := w.Post("editor", "/monitors/preview", url.Values{"text": {text}})
 		want(t, got, http.StatusUnprocessableEntity, []string{`id="f-text-problem"`}, "secret-token")
@@ -333,7 +335,10 @@ func TestFirst(t *testing.T) {
 	want(t, w.Get("viewer", path, "HX-Request", "true"), http.StatusOK, []string{"It has 3 tools.", "state-up", fmt.Sprintf("/monitors/%d/surface", m.ID)}, "hx-get", "<html")
 	bad := w.Monitor("bad")
 	w.Observe(bad, &watch.Observation{Result: watch.Result{Status: "unhealthy", Reason: "connection-refused"}})
-	want(t, w.Get("editor", fmt.Sprintf("/monitors/%d/first", bad.ID)), http.StatusOK,
-		[]string{watch.ReasonText("connection-refused"), "It is checked once more", fmt.Sprintf("/monitors/%d/edit", bad.ID)}, "hx-get")
+	path = fmt.Sprintf("/monitors/%d/first", bad.ID)
+	want(t, w.Get("editor", path), http.StatusOK,
+		[]string{watch.ReasonText("connection-refused"), "It is checked once more", fmt.Sprintf("/monitors/%d/edit", bad.ID), `hx-get="` + path + `"`}, "local:")
+	w.Observe(bad, &watch.Observation{Result: watch.Result{Status: "unhealthy", Reason: "connection-refused"}})
+	want(t, w.Get("editor", path), http.StatusOK, []string{watch.ReasonText("connection-refused"), "state-down"}, "once more", "hx-get")
 	want(t, w.Get("viewer", "/monitors/first?ids=x,999"), http.StatusNotFound, nil)
 }

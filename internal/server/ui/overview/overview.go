@@ -14,7 +14,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/board"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
-	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
 // Deps are what the page works on. All are required.
@@ -171,11 +170,6 @@ func stateNames() []shell.Option {
 		{Value: board.PausedState, Text: "Paused"},
 		{Value: board.StaleState, Text: "Not checked lately"},
 	}
-}
-
-// nothingKnown tells whether all three axes say the same nothing.
-func nothingKnown(r *board.Row) bool {
-	return r.Availability.State == watch.Unknown && r.Surface.State == watch.Unknown && r.Posture.State == watch.Unknown
 }
 
 // took is a time of a check as people read it.
