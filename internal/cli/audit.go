@@ -10,12 +10,12 @@ import (
 	"iter"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/plain"
+	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 )
 
 // maxAuditLine bounds a line of an exported audit.
@@ -92,9 +92,6 @@ func (a *app) runAuditVerify(o *auditOptions, args []string) (int, error) {
 	if check.Unchained > 0 {
 		a.warn("the first %d entries are from before there were hashes", check.Unchained)
 	}
-	if file.open {
-		a.warn("what was before entry %d is not in the file: it cannot be seen whether that one is as it was written", check.First)
-	}
 	return 0, nil
 }
 
@@ -103,33 +100,16 @@ type auditFile struct {
 	lines    *bufio.Scanner
 	contains string
 	found    bool
-	// open: the file does not say which hash its first entry follows.
-	open bool
-}
-
-// auditLine is an entry with the hash before it, as the API writes it, or with its time in
-// milliseconds, as the page does.
-type auditLine struct {
-	people.AuditEntry
-	At       time.Time `json:"at"`
-	AtMs     int64     `json:"at_ms"`
-	Previous *string   `json:"previous"`
 }
 
 var errNoEntry = errors.New("it is no entry of an audit")
 
-func (f *auditFile) next() (people.AuditEntry, *string, error) {
-	var line auditLine
-	err := json.Unmarshal(f.lines.Bytes(), &line)
-	if err != nil || line.ID == 0 || line.Action == "" {
-		return people.AuditEntry{}, nil, errNoEntry
+func (f *auditFile) next() (line ops.AuditLine, err error) {
+	if json.Unmarshal(f.lines.Bytes(), &line) != nil || line.ID == 0 || line.Action == "" {
+		return ops.AuditLine{}, errNoEntry
 	}
-	e := line.AuditEntry
-	if e.At = line.At; line.AtMs != 0 {
-		e.At = time.UnixMilli(line.AtMs)
-	}
-	f.found = f.found || f.contains != "" && e.Hash == f.contains
-	return e, line.Previous, nil
+	f.found = f.found || f.contains != "" && line.Hash == f.contains
+	return line, nil
 }
 
 // verify follows the chain through the file.
@@ -137,36 +117,25 @@ func (f *auditFile) verify() (people.AuditCheck, error) {
 	if !f.lines.Scan() {
 		return people.AuditCheck{}, errors.Join(f.lines.Err(), errNoEntry)
 	}
-	first, before, err := f.next()
+	first, err := f.next()
 	if err != nil {
 		return people.AuditCheck{}, fmt.Errorf("line 1: %w", err)
 	}
-	previous := ""
-	if before != nil {
-		previous = *before
-	}
-	if before == nil && first.Hash != "" && first.Chain("") != first.Hash {
-		f.open = true
-		check, err := people.VerifyAudit(first.Hash, f.entries(first, false))
-		check.Entries, check.First = check.Entries+1, first.ID
-		check.Last = max(check.Last, first.ID)
-		return check, err
-	}
-	return people.VerifyAudit(previous, f.entries(first, true))
+	return people.VerifyAudit(first.Previous, f.entries(first.AuditEntry))
 }
 
-// entries are those of the file, with the first one that was read already, or without.
-func (f *auditFile) entries(first people.AuditEntry, with bool) iter.Seq2[people.AuditEntry, error] {
+// entries are those of the file, of which the first one was read already.
+func (f *auditFile) entries(first people.AuditEntry) iter.Seq2[people.AuditEntry, error] {
 	return func(yield func(people.AuditEntry, error) bool) {
-		if with && !yield(first, nil) {
+		if !yield(first, nil) {
 			return
 		}
 		for n := 2; f.lines.Scan(); n++ {
-			e, _, err := f.next()
+			line, err := f.next()
 			if err != nil {
 				err = fmt.Errorf("line %d: %w", n, err)
 			}
-			if !yield(e, err) || err != nil {
+			if !yield(line.AuditEntry, err) || err != nil {
 				return
 			}
 		}

@@ -97,7 +97,7 @@ func (a *API) exportAudit(ctx context.Context, _ *none) (*huma.StreamResponse, e
 		to.SetHeader("Content-Disposition", `attachment; filename="mcpvigil-audit.ndjson"`)
 		if err := a.ops.AuditExport(ctx, actor, to.BodyWriter()); err != nil {
 			if ctx.Err() == nil {
-				a.logger.ErrorContext(ctx, "an export of the audit ended early", "err", err)
+				a.logger.ErrorContext(ctx, "an export of the audit ended early", "error", err)
 			}
 			_, _ = io.WriteString(to.BodyWriter(), `{"error":"the export failed; the server's log says why"}`+"\n")
 		}

@@ -106,7 +106,7 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 		}
 	default:
 		if ctx.Err() == nil {
-			a.logger.ErrorContext(ctx, "a request failed", "err", err)
+			a.logger.ErrorContext(ctx, "a request failed", "error", err)
 		}
 		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the request failed; the server's log says why"}
 	}
