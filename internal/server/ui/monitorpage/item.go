@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/mcpvigil/mcpvigil/internal/rawjson"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 	"github.com/mcpvigil/mcpvigil/surface"
 )
@@ -30,6 +32,8 @@ type member struct {
 
 // argument is one that a tool or a prompt takes.
 type argument struct {
+	// Pointer is its place in the definition.
+	Pointer                 string
 	Name, Type, Description string
 	Required                bool
 }
@@ -48,6 +52,7 @@ func (d *itemData) read(q *shell.Request) {
 		delete(parts, name)
 		return raw
 	}
+	d.Described = "/description"
 	d.Title, d.Description = textOf(parts["title"]), textOf(parts["description"])
 	for name, text := range map[string]string{"title": d.Title, "description": d.Description} {
 		if text != "" {
@@ -132,11 +137,11 @@ func schemaArguments(schema json.RawMessage) []argument {
 			break
 		}
 		p := members(properties[name])
-		a := argument{Name: name, Required: needed[name]}
+		a := argument{Pointer: "/inputSchema/properties" + rawjson.Pointer(name), Name: name, Required: needed[name]}
 		if a.Type = textOf(p["type"]); a.Type == "" && p["type"] != nil {
 			a.Type, _ = beginning(string(p["type"]), maxLine)
 		}
-		a.Description, _ = beginning(textOf(p["description"]), 8*maxLine)
+		a.Description = textOf(p["description"])
 		out = append(out, a)
 	}
 	return out
@@ -146,10 +151,9 @@ func promptArguments(raw json.RawMessage) []argument {
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list) // anything else is shown among the rest
 	var out []argument
-	for _, one := range list[:min(len(list), maxArguments)] {
+	for i, one := range list[:min(len(list), maxArguments)] {
 		p := members(one)
-		a := argument{Name: textOf(p["name"])}
-		a.Description, _ = beginning(textOf(p["description"]), 8*maxLine)
+		a := argument{Pointer: "/arguments/" + strconv.Itoa(i), Name: textOf(p["name"]), Description: textOf(p["description"])}
 		_ = json.Unmarshal(p["required"], &a.Required)
 		out = append(out, a)
 	}

@@ -207,6 +207,17 @@ func (v *volume) about(kind surface.Kind, item string) []lint.Finding {
 	return v.findings[place{kind, item}]
 }
 
+// named are the items of a kind that have one name.
+func (v *volume) named(kind surface.Kind, name string) []surface.Item {
+	var out []surface.Item
+	for _, item := range v.surface.Of(kind) {
+		if item.Name == name {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
 // flagged counts the items of a kind that have findings.
 func (v *volume) flagged(kind surface.Kind) int {
 	_ = v.about("", "")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/plain"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/changes"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/shell"
 	"github.com/mcpvigil/mcpvigil/lint"
 	"github.com/mcpvigil/mcpvigil/surface"
@@ -18,6 +19,7 @@ import (
 const (
 	surfacePart = 200
 	maxFindings = 5
+	maxListed   = 50
 	maxFilter   = 200
 	maxSeen     = 50
 )
@@ -145,11 +147,14 @@ type itemData struct {
 	Index   int
 	// Title, Description and URI are the texts in it; Raw are its members.
 	Title, Description string
+	Described          string // where the description is
 	Arguments          []argument
 	Schemas            []member
 	Hints              []string
 	Rest               []member
 	Findings           []lint.Finding
+	// Marked is the item with what is found in it, at most maxListed findings.
+	Marked *changes.Item
 }
 
 func (p *pages) find(q *shell.Request) (*itemData, error) {
@@ -175,6 +180,10 @@ func (p *pages) find(q *shell.Request) (*itemData, error) {
 		return nil, shell.NotFound(q)
 	}
 	d := &itemData{Monitor: &m, Volume: v, Item: &items[index], Index: index, Findings: v.about(kind, items[index].Name)}
+	d.Marked = &changes.Item{ID: string(kind) + "-" + strconv.Itoa(index), Kind: kind, Name: d.Item.Name, After: v.named(kind, d.Item.Name)}
+	for _, f := range d.Findings[:min(len(d.Findings), maxListed)] {
+		d.Marked.Findings = append(d.Marked.Findings, changes.Finding{Finding: f})
+	}
 	d.read(q)
 	return d, nil
 }
