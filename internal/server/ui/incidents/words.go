@@ -25,19 +25,6 @@ func stageName(ctx context.Context, s watch.Stage) string {
 	}
 }
 
-func axisName(ctx context.Context, a watch.Axis) string {
-	switch a {
-	case watch.Surface:
-		return lang.T(ctx, "Surface")
-	case watch.Posture:
-		return lang.T(ctx, "Posture")
-	case watch.System:
-		return lang.T(ctx, "The watch itself")
-	default:
-		return lang.T(ctx, "Availability")
-	}
-}
-
 // meaning says in plain words what an incident is.
 func meaning(ctx context.Context, i *watch.Incident) string {
 	switch i.State {
@@ -182,11 +169,6 @@ func (e entry) comment() string {
 		return e.event.Data.Comment
 	}
 	return ""
-}
-
-// lasted is how long an incident was open, in a word.
-func lasted(i *watch.Incident) string {
-	return i.ResolvedAt.Sub(i.OpenedAt).Round(time.Second).String()
 }
 
 func deliveryName(ctx context.Context, status string) string {

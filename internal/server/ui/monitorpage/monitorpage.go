@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/a-h/templ"
 
@@ -64,9 +62,6 @@ func (p *pages) monitor(q *shell.Request) (ops.Monitor, error) {
 	return p.ops.Monitor(q.Context(), q.Actor, id)
 }
 
-// below is an address below that of a monitor.
-func below(id int64, path string) string { return "/monitors/" + strconv.FormatInt(id, 10) + path }
-
 // show answers with a tab of the page.
 func (p *pages) show(q *shell.Request, m *ops.Monitor, tab string, body templ.Component) error {
 	page := shell.Page{Title: plain.Line(m.Name, 80), Section: "overview", Body: frame(p.standing(q, m), tab, body)}
@@ -104,7 +99,7 @@ func (s *standing) statusPath(whole bool) string {
 	if !whole {
 		path += "&line=yes"
 	}
-	return below(s.ID, path)
+	return shell.MonitorPath(s.ID, path)
 }
 
 // status answers with the part of the page that keeps itself up to date, or with nothing
@@ -120,7 +115,7 @@ func (p *pages) status(q *shell.Request) error {
 		return nil
 	}
 	if !q.Partial() {
-		return q.Go(below(m.ID, ""), "")
+		return q.Go(shell.MonitorPath(m.ID, ""), "")
 	}
 	return q.Part(live(s, q.URL.Query().Get("line") == ""))
 }
@@ -196,16 +191,4 @@ func quoted(s string) string {
 		word += string(r)
 	}
 	return word + "'"
-}
-
-// bytesText says a size.
-func bytesText(n int) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d KB", (n+500)/1000)
-	default:
-		return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
-	}
 }
