@@ -151,7 +151,7 @@ func (s *start) followed() templ.Attributes {
 	if !s.unsure {
 		return nil
 	}
-	return templ.Attributes{"hx-get": below(s.m.ID, "/first"), "hx-trigger": "load delay:5s", "hx-target": "this", "hx-swap": "outerHTML"}
+	return templ.Attributes{"hx-get": shell.MonitorPath(s.m.ID, "/first"), "hx-trigger": "load delay:5s", "hx-target": "this", "hx-swap": "outerHTML"}
 }
 
 // first shows how the first check of a monitor goes, or the part of it that changes.

@@ -52,22 +52,10 @@ func newForm(m *ops.Monitor) *form {
 		}
 	}
 	d := &f.fields
-	f.texts["interval"], f.texts["timeout"] = short(d.Interval), short(d.Timeout)
+	f.texts["interval"], f.texts["timeout"] = shell.Duration(time.Duration(d.Interval)), shell.Duration(time.Duration(d.Timeout))
 	f.texts["failure_threshold"], f.texts["recovery_threshold"] = strconv.Itoa(d.FailureThreshold), strconv.Itoa(d.RecoveryThreshold)
 	f.texts["max_tools"] = strconv.Itoa(d.MaxTools)
 	return f
-}
-
-// short is a duration without the parts that are zero.
-func short(d watch.Duration) string {
-	text := time.Duration(d).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // read is the form as it was sent.

@@ -5,7 +5,6 @@ package monitors
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -48,8 +47,6 @@ func Routes(d Deps) []shell.Route {
 	}
 }
 
-func below(id int64, path string) string { return "/monitors/" + strconv.FormatInt(id, 10) + path }
-
 // act does something with a monitor that takes no more than to say so.
 func (p *pages) act(do func(context.Context, people.Actor, int64) (ops.Monitor, error), done string) func(*shell.Request) error {
 	return func(q *shell.Request) error {
@@ -60,7 +57,7 @@ func (p *pages) act(do func(context.Context, people.Actor, int64) (ops.Monitor, 
 		if _, err := do(q.Context(), q.Actor, id); err != nil {
 			return err
 		}
-		next := below(id, "")
+		next := shell.MonitorPath(id, "")
 		if wanted := q.Value("next"); wanted != "" {
 			next = shell.Local(wanted)
 		}
@@ -74,16 +71,6 @@ func (p *pages) monitor(q *shell.Request) (ops.Monitor, error) {
 		return ops.Monitor{}, err
 	}
 	return p.ops.Monitor(q.Context(), q.Actor, id)
-}
-
-// needsProof tells whether a refusal is about who asks: then the form is shown again,
-// with what a person shows that with.
-func needsProof(e *ops.Error) bool {
-	switch e.Code {
-	case ops.ProofRequired, ops.WrongPassword, ops.FactorRequired, ops.CodeRequired:
-		return true
-	}
-	return false
 }
 
 // new shows the form, or how to begin when nothing is watched yet.
@@ -113,12 +100,12 @@ func (p *pages) create(q *shell.Request) error {
 		return err
 	}
 	if m.Paused {
-		return q.Go(below(m.ID, ""), "created")
+		return q.Go(shell.MonitorPath(m.ID, ""), "created")
 	}
 	if _, err := p.ops.RunNow(q.Context(), q.Actor, m.ID); err != nil && shell.Refusal(err) == nil {
 		return err
 	}
-	return q.Go(below(m.ID, "/first"), "created")
+	return q.Go(shell.MonitorPath(m.ID, "/first"), "created")
 }
 
 func (p *pages) edit(q *shell.Request) error {
@@ -153,7 +140,7 @@ func (p *pages) save(q *shell.Request) error {
 	refused := shell.Refusal(err)
 	switch {
 	case err == nil:
-		return q.Go(below(m.ID, ""), "saved")
+		return q.Go(shell.MonitorPath(m.ID, ""), "saved")
 	case refused == nil || refused.Code == ops.FileOwned || refused.Code == ops.NotFound:
 		return err
 	case refused.Code == ops.Conflict:
@@ -177,7 +164,7 @@ func (p *pages) delete(q *shell.Request) error {
 		return err
 	}
 	err = p.ops.DeleteMonitor(q.Context(), q.Actor, m.ID, q.Proof())
-	if refused := shell.Refusal(err); refused != nil && needsProof(refused) {
+	if refused := shell.Refusal(err); shell.AsksProof(refused) {
 		return q.Show(shell.Page{
 			Title: q.T("Delete %s", m.Name), Section: "overview",
 			Status: shell.Status(refused), Body: deletion(&m, refused),

@@ -130,8 +130,6 @@ func with(f board.Filter, state string) board.Filter {
 
 func empty(f board.Filter) bool { return f == board.Filter{} }
 
-func below(id int64, path string) string { return "/monitors/" + strconv.FormatInt(id, 10) + path }
-
 // tile is a count that narrows the page to what it counts.
 type tile struct{ state, name, look string }
 
