@@ -58,7 +58,9 @@ func Pieces(s string, maxBytes int) (pieces []Piece, cut bool) {
 func tall(s string) bool { return len(s) > 400 || strings.Count(s, "\n") > 10 }
 
 // visible tells whether a character is one that a reader sees.
-func visible(char string) bool { return len(char) == 1 && char[0] >= 0x20 && char[0] < 0x7f || plain.Line(char, 1) == char }
+func visible(char string) bool {
+	return len(char) == 1 && char[0] >= 0x20 && char[0] < 0x7f || plain.Line(char, 1) == char
+}
 
 // whole cuts off a character that is there in part.
 func whole(s string) string {
