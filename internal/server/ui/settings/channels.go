@@ -91,8 +91,10 @@ func (a *area) channels(q *shell.Request) error {
 type channelPage struct {
 	channelRow
 	administers bool
-	log         []watch.Delivery
-	next        string
+	// hasDefault: there is a policy for monitors that name none.
+	hasDefault bool
+	log        []watch.Delivery
+	next       string
 	// answer is what the receiver answered to a test; refused why something was not done.
 	answer  string
 	refused *ops.Error
@@ -132,7 +134,8 @@ func (a *area) showChannel(q *shell.Request, id, after int64, answer string, ref
 	}
 	p := channelPage{
 		channelRow: channelRow{Channel: c, policies: tellers(policies.Items, c.Name)}, administers: administers(q),
-		log: log.Items, next: log.Next, answer: answer, refused: refused,
+		hasDefault: slices.ContainsFunc(policies.Items, func(e watch.Escalation) bool { return e.Name == watch.DefaultEscalation }),
+		log:        log.Items, next: log.Next, answer: answer, refused: refused,
 	}
 	return show(q, shell.Page{Title: c.Name, Body: channelDetail(p)}, refused)
 }

@@ -3,10 +3,13 @@ package settings
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/a-h/templ"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -194,8 +197,14 @@ func (f *policyForm) names(s step) []string {
 
 func stepField(i int, name string) string { return fmt.Sprintf("steps[%d].%s", i, name) }
 
+// firstPolicy is the form of a policy for all monitors that tells a channel at once.
+func firstPolicy(channel string) templ.SafeURL {
+	return templ.SafeURL("/settings/escalations/new?" + url.Values{"name": {watch.DefaultEscalation}, "channel": {channel}}.Encode())
+}
+
 func (a *area) newPolicy(q *shell.Request) error {
-	f := &policyForm{name: q.URL.Query().Get("name"), on: (&watch.Escalation{}).Pages(), steps: []step{{}}, repeat: "0"}
+	asked := q.URL.Query()
+	f := &policyForm{name: asked.Get("name"), on: (&watch.Escalation{}).Pages(), steps: []step{{delay: "0", channels: asked["channel"]}}, repeat: "0"}
 	return a.showPolicyForm(q, f)
 }
 

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -89,8 +90,11 @@ func TestChannels(t *testing.T) {
 
 	path := channel(t, w, "hook")
 	page := w.Get("viewer", path)
-	has(t, page, http.StatusOK, "hooks.example.com", "no policy")
-	hasNot(t, page, "/test", "/edit", "/delete")
+	has(t, page, http.StatusOK, "hooks.example.com", "no policy", "No policy tells this channel")
+	hasNot(t, page, "/test", "/edit", "/delete", "/escalations/new")
+	first := "/settings/escalations/new?channel=hook&amp;name=default"
+	has(t, w.Get("admin", path), http.StatusOK, first)
+	has(t, w.Get("admin", html.UnescapeString(first)), http.StatusOK, `name="steps[0].channels" value="hook" checked`, `name="steps[0].delay"`, `value="0"`)
 	for _, at := range []string{path, path + "/edit", "/settings/channels", "/settings", "/settings/data"} {
 		hasNot(t, w.Get("admin", at), secrets...)
 	}
