@@ -43,7 +43,14 @@ func written(i *Item, runs []Run, s side) templ.Component {
 				kept = append(kept, r)
 			}
 		}
+		element := ""
 		for n, r := range kept {
+			if next := elementOf(r.Op); next != element {
+				closed(&out, element)
+				if element = next; element != "" {
+					out.WriteString("<" + element + ">")
+				}
+			}
 			var ends []int // findings whose last part this is
 			for _, f := range r.Found {
 				if n+1 == len(kept) || !slices.Contains(kept[n+1].Found, f) {
@@ -52,6 +59,7 @@ func written(i *Item, runs []Run, s side) templ.Component {
 			}
 			writeRun(ctx, &out, i, r, ends)
 		}
+		closed(&out, element)
 		_, err := io.WriteString(w, out.String())
 		return err
 	})
@@ -68,11 +76,15 @@ func writeRun(ctx context.Context, out *strings.Builder, i *Item, r Run, ends []
 		out.WriteString(`</span>`)
 		return
 	}
-	element := map[diff.Op]string{diff.Deleted: "del", diff.Inserted: "ins"}[r.Op]
-	if element != "" {
-		out.WriteString("<" + element + ">")
-	}
 	writeFound(ctx, out, i, r.Text, r.Found, ends)
+}
+
+// elementOf is the element of what went or came, empty for what stayed.
+func elementOf(op diff.Op) string {
+	return map[diff.Op]string{diff.Deleted: "del", diff.Inserted: "ins"}[op]
+}
+
+func closed(out *strings.Builder, element string) {
 	if element != "" {
 		out.WriteString("</" + element + ">")
 	}
