@@ -160,8 +160,13 @@ func (o *Ops) Review(ctx context.Context, actor people.Actor, id int64) (Review,
 	if err := may(actor, people.Read); err != nil {
 		return Review{}, err
 	}
+	end, err := o.effort.begin(ctx, actor)
+	if err != nil {
+		return Review{}, err
+	}
+	defer end()
 	var out Review
-	err := o.view(ctx, "monitor", func(t *store.Tx) error {
+	err = o.view(ctx, "monitor", func(t *store.Tx) error {
 		x, err := o.examine(ctx, t, id)
 		if err == nil {
 			out, err = o.reviewOf(ctx, t, x)

@@ -76,6 +76,11 @@ func (o *Ops) Search(ctx context.Context, actor people.Actor, in Search) (Found,
 	if in.Limit <= 0 || in.Limit > maxHits {
 		in.Limit = maxHits
 	}
+	end, err := o.effort.begin(ctx, actor)
+	if err != nil {
+		return Found{}, err
+	}
+	defer end()
 	s := &search{finder: finderOf(text), limit: in.Limit, until: time.Now().Add(searchTime), known: map[string][]Hit{}}
 	s.found.Hits = []Hit{}
 	for after := 0; !s.over(ctx); after += searchPart {
@@ -301,7 +306,14 @@ type Comparison struct {
 // servers' text.
 func (o *Ops) Compare(ctx context.Context, actor people.Actor, before, after string) (Comparison, error) {
 	var c Comparison
-	var err error
+	if err := may(actor, people.Read); err != nil {
+		return c, err
+	}
+	end, err := o.effort.begin(ctx, actor)
+	if err != nil {
+		return c, err
+	}
+	defer end()
 	if c.Before, err = o.Surface(ctx, actor, before); err != nil {
 		return c, err
 	}
