@@ -266,7 +266,7 @@ func (q *Request) fail(err error) {
 		}
 		shown = q.Show(Page{Title: title, Bare: q.Session == nil, Status: status, Body: failure(refused)})
 	}
-	if shown != nil {
+	if shown != nil && q.Context().Err() == nil { // otherwise nobody waits for it
 		q.Log(q.Context(), "an error page failed", shown)
 		http.Error(q.w, "the page failed", http.StatusInternalServerError)
 	}
