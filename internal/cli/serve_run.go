@@ -77,7 +77,11 @@ func (a *app) logger(format string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(a.stderr, nil))
 }
 
-// withDemo runs the monitor beside the demo server, on data that nobody misses.
+// turnsAfter is when one of the demo servers changes what it tells agents: late enough
+// to be approved before, and soon enough to be seen.
+const turnsAfter = time.Minute
+
+// withDemo runs the monitor beside the demo servers, on data that nobody misses.
 func (m *monitor) withDemo(ctx context.Context, g *given, hangups <-chan struct{}) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -92,17 +96,24 @@ func (m *monitor) withDemo(ctx context.Context, g *given, hangups <-chan struct{
 	m.o.openMetrics = true
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	listen := (&demo.Server{Version: buildVersion()}).Listen(serving, "127.0.0.1:0", func(url string) {
+	honest := &demo.Server{Version: buildVersion()}
+	turning := &demo.Server{Version: buildVersion(), Turns: time.Now().Add(turnsAfter)}
+	var first, second error
+	first = honest.Listen(serving, "127.0.0.1:0", func(url string) {
 		defer stop()
-		m.file = &servedFile{text: fmt.Appendf(nil, demoTargets, url, self)}
-		code, err = m.run(ctx, hangups)
+		second = turning.Listen(serving, "127.0.0.1:0", func(turningURL string) {
+			defer stop() // both
+			m.file = &servedFile{text: fmt.Appendf(nil, demoTargets, url, turningURL, self)}
+			code, err = m.run(ctx, hangups)
+		})
 	})
-	return code, errors.Join(err, listen)
+	return code, errors.Join(err, first, second)
 }
 
 const demoTargets = `version: v1
 targets:
   - {name: demo over HTTP, type: mcp, endpoint: %q, monitor: {interval: 10s, tags: [demo]}}
+  - {name: demo that changes, type: mcp, endpoint: %q, monitor: {interval: 10s, tags: [demo]}}
   - name: demo over stdio
     type: mcp
     endpoint: stdio://demo
@@ -261,6 +272,9 @@ func (m *monitor) welcome(ctx context.Context) error {
 	if needed {
 		fmt.Fprintf(w, "\nThere is no account yet: the first address makes one, an administrator.\n")
 	}
+	if m.o.demo {
+		fmt.Fprintf(w, "\nAfter a minute, one of the servers tells agents something else: see its review.\n")
+	}
 	if terminal(w) {
 		fmt.Fprintf(w, "\nCtrl-C ends it.\n")
 	}
@@ -271,7 +285,7 @@ func (m *monitor) welcome(ctx context.Context) error {
 func (m *monitor) watched() string {
 	c := m.file.current.Load()
 	if c == nil {
-		return "what is made through the API; there is no " + serveConfig
+		return "what is made on its pages or through its API; there is no " + serveConfig
 	}
 	if m.o.demo {
 		return counted(len(c.Monitors), "demo server")

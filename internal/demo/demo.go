@@ -2,13 +2,15 @@
 // first check needs no network and no other software. It is an honest one: three
 // read-only tools, two resources, a template and a prompt, stateless in revision
 // 2026-07-28 and with initialize in 2025-06-18 and 2025-11-25, over Streamable
-// HTTP and over stdio. It is no framework and keeps no state.
+// HTTP and over stdio. It is no framework and keeps no state. One with Turns shows what
+// a change by an attacker looks like.
 package demo
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // The revisions the server speaks.
@@ -39,6 +41,9 @@ const (
 type Server struct {
 	// Version is the version it reports. Empty: 1.0.0.
 	Version string
+	// Turns is when the description of its tool count_words begins to tell agents what it
+	// should not, as after an attack on who writes it. Zero: never.
+	Turns time.Time
 }
 
 type request struct {
