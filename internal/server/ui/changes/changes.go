@@ -114,9 +114,9 @@ func Of(before, after *surface.Surface, changes []Change, findings []Finding) *S
 	}
 	defined(before, at, func(i *Item, one surface.Item) { i.Before = append(i.Before, one) })
 	defined(after, at, func(i *Item, one surface.Item) { i.After = append(i.After, one) })
-	slices.SortStableFunc(s.General, gravest)
+	slices.SortStableFunc(s.General, Gravest)
 	for _, i := range s.Items {
-		slices.SortStableFunc(i.Findings, gravest)
+		slices.SortStableFunc(i.Findings, Gravest)
 	}
 	slices.SortStableFunc(s.Items, func(a, b *Item) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(slices.Index(surface.Kinds(), a.Kind), slices.Index(surface.Kinds(), b.Kind)), cmp.Compare(a.Name, b.Name))
@@ -125,8 +125,8 @@ func Of(before, after *surface.Surface, changes []Change, findings []Finding) *S
 	return s
 }
 
-// gravest puts first what fails, then what blocks; at one place what comes first.
-func gravest(a, b Finding) int {
+// Gravest puts first what fails, then what blocks; at one place what comes first.
+func Gravest(a, b Finding) int {
 	rank := func(f *Finding) int {
 		switch {
 		case f.Effect == surface.Fail && !f.Accepted:

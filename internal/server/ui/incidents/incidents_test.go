@@ -63,7 +63,7 @@ func TestListAndPage(t *testing.T) {
 	has(t, part, path)
 	hasNot(t, part, "<html")
 	page := w.Get("viewer", path)
-	has(t, page, fmt.Sprintf("/monitors/%d/review", m.ID), "tool_0001", "Nobody is told: there is no policy default.", "Opened")
+	has(t, page, fmt.Sprintf("/monitors/%d/review", m.ID), "tool_0001", "Nobody is told: there is no policy default.", `<a href="/settings/escalations">`, "Opened")
 	hasNot(t, page, "<textarea", "/snooze", "/assign", "/acknowledge")
 	has(t, w.Get("editor", path), `formaction="`+path+`/acknowledge"`, path+"/snooze", path+"/assign", `data-key="a"`)
 	if a := w.Get("viewer", "/incidents/4711"); a.Status != http.StatusNotFound {

@@ -3,6 +3,7 @@ package monitorpage
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -184,6 +185,7 @@ func (p *pages) find(q *shell.Request) (*itemData, error) {
 	for _, f := range d.Findings[:min(len(d.Findings), maxListed)] {
 		d.Marked.Findings = append(d.Marked.Findings, changes.Finding{Finding: f})
 	}
+	slices.SortStableFunc(d.Marked.Findings, changes.Gravest)
 	d.read(q)
 	return d, nil
 }
