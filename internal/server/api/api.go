@@ -120,7 +120,7 @@ func (a *API) register(version string) error {
 			},
 			Servers: []*huma.Server{{URL: Prefix}},
 			Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
-				"session": {Type: "apiKey", In: "cookie", Name: web.SessionCookie, Description: "A person who is signed in: POST /session."},
+				"session": {Type: "apiKey", In: "cookie", Name: web.CookieName(web.SessionCookie, a.secure), Description: "A person who is signed in: POST /session."},
 				"key":     {Type: "http", Scheme: "bearer", Description: "An API key, mvk_…"},
 			}},
 		},

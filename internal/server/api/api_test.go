@@ -24,6 +24,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/seal"
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/web"
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
 	"github.com/mcpvigil/mcpvigil/lint"
@@ -208,7 +209,7 @@ func (w *world) signIn(name string) string {
 	body := w.coded(w.credentials["session "+name], map[string]any{"name": name, "password": password})
 	answer := w.request("POST", "/session", "", body, http.StatusCreated, nil)
 	for _, c := range answer.cookies {
-		if c.Name == "mcpvigil_session" {
+		if strings.HasSuffix(c.Name, web.SessionCookie) {
 			return "cookie:" + c.Value
 		}
 	}
@@ -235,7 +236,9 @@ func (w *world) send(method, path, credential string, body io.Reader, change ...
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if token, ok := strings.CutPrefix(credential, "cookie:"); ok {
-		r.AddCookie(&http.Cookie{Name: "mcpvigil_session", Value: token})
+		for _, secure := range []bool{false, true} {
+			r.AddCookie(&http.Cookie{Name: web.CookieName(web.SessionCookie, secure), Value: token})
+		}
 	} else if credential != "" {
 		r.Header.Set("Authorization", "Bearer "+credential)
 	}

@@ -129,7 +129,7 @@ func (a *API) identify(r *http.Request) (actor people.Actor, credential string, 
 		actor, err = a.people.AuthenticateKey(r.Context(), key)
 		return actor, key, err
 	}
-	token := web.Token(r)
+	token := web.Token(r, a.secure)
 	if token == "" {
 		return people.Actor{}, "", people.ErrUnauthenticated
 	}

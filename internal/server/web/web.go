@@ -9,14 +9,25 @@ import (
 	"time"
 )
 
-// SessionCookie is the name of the cookie that holds the token of a session.
+// SessionCookie is the cookie that holds the token of a session; its name is that of
+// CookieName.
 const SessionCookie = "mcpvigil_session"
+
+// CookieName is the name of a cookie. Where browsers reach the server by https it has a
+// prefix, for which they refuse it from other hosts of the domain, and from who answers
+// by http in its place: nobody else can have somebody use a session of theirs.
+func CookieName(name string, secure bool) string {
+	if secure {
+		return "__Host-" + name
+	}
+	return name
+}
 
 // Session is the cookie for a token, or, for an empty one, what removes it. Secure says
 // that browsers reach the server by https: then the cookie is sent over that alone.
 func Session(token string, expires time.Time, secure bool) http.Cookie {
 	c := http.Cookie{
-		Name: SessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+		Name: CookieName(SessionCookie, secure), Value: token, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
 		Expires: expires.UTC(),
 	}
 	if token == "" {
@@ -25,9 +36,10 @@ func Session(token string, expires time.Time, secure bool) http.Cookie {
 	return c
 }
 
-// Token is the session's token that a request came with, or empty.
-func Token(r *http.Request) string {
-	cookie, err := r.Cookie(SessionCookie)
+// Token is the session's token that a request came with, or empty. Secure is as for
+// Session.
+func Token(r *http.Request, secure bool) string {
+	cookie, err := r.Cookie(CookieName(SessionCookie, secure))
 	if err != nil {
 		return ""
 	}

@@ -19,14 +19,10 @@ func (p *pages) openID() []shell.Route {
 }
 
 // kept is the cookie that ties what the provider answers to the browser that asked.
-// Under https its name keeps other hosts of the domain from setting it.
 func kept(q *shell.Request, value string) *http.Cookie {
 	c := &http.Cookie{
-		Name: "mcpvigil_openid", Value: value, Path: "/", MaxAge: int(openid.FlowLife.Seconds()),
+		Name: web.CookieName("mcpvigil_openid", q.Secure()), Value: value, Path: "/", MaxAge: int(openid.FlowLife.Seconds()),
 		HttpOnly: true, Secure: q.Secure(), SameSite: http.SameSiteLaxMode, // strict ones are not sent on the way back
-	}
-	if q.Secure() {
-		c.Name = "__Host-" + c.Name
 	}
 	if value == "" {
 		c.MaxAge = -1

@@ -166,7 +166,7 @@ func TestOpenIDAlone(t *testing.T) {
 	}
 	b.want("a password all the same", b.post("/sign-in", url.Values{"name": {"ann"}, "password": {password}}), http.StatusForbidden, "Sign in with the OpenID provider.")
 	b.want("a passkey all the same", b.post("/sign-in/passkey", url.Values{"answer": {"{}"}}), http.StatusForbidden)
-	if b.cookies[web.SessionCookie] != "" {
+	if b.cookies[web.CookieName(web.SessionCookie, true)] != "" {
 		t.Error("there is a session")
 	}
 	gone := b.get("/sign-in/openid")

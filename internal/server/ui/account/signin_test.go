@@ -129,17 +129,23 @@ func TestSessionFixation(t *testing.T) {
 // https it never leaves that.
 func TestCookie(t *testing.T) {
 	for address, secure := range map[string]bool{"http://localhost:8087": false, "https://watch.example.com": true} {
-		b := open(t, options{url: address}).browser()
+		w := open(t, options{url: address})
+		b, session := w.browser(), web.CookieName(web.SessionCookie, secure)
 		in := b.post("/sign-in", url.Values{"name": {"ann"}, "password": {password}})
 		theme := b.post("/preferences", url.Values{"theme": {"dark"}})
 		out := b.post("/sign-out", nil)
-		for what, c := range map[string]*http.Cookie{"in": in.cookie(web.SessionCookie), "out": out.cookie(web.SessionCookie), "theme": theme.cookie("mcpvigil_theme")} {
+		for what, c := range map[string]*http.Cookie{"in": in.cookie(session), "out": out.cookie(session), "theme": theme.cookie("mcpvigil_theme")} {
 			if c == nil || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Secure != secure || c.Path != "/" || c.Domain != "" {
 				t.Errorf("%s, %s: %+v", address, what, c)
 			}
 		}
-		if c := out.cookie(web.SessionCookie); c == nil || c.MaxAge >= 0 || c.Value != "" {
+		if c := out.cookie(session); c == nil || c.MaxAge >= 0 || c.Value != "" {
 			t.Errorf("%s: signing out leaves %+v", address, c)
+		}
+		planted := w.browser()
+		planted.cookies[web.SessionCookie], _ = w.session()
+		if got := planted.get("/account"); secure != (got.StatusCode == http.StatusSeeOther) {
+			t.Errorf("%s: a cookie that another host of the domain may set: %d", address, got.StatusCode)
 		}
 	}
 }

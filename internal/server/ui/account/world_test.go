@@ -34,6 +34,7 @@ type world struct {
 	handler http.Handler
 	clock   time.Time
 	log     *logged
+	secure  bool
 }
 
 // options say which server it is.
@@ -55,7 +56,7 @@ func open(t *testing.T, o options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &world{t: t, clock: time.Now(), log: new(logged)}
+	w := &world{t: t, clock: time.Now(), log: new(logged), secure: strings.HasPrefix(o.url, "https:")}
 	w.People = people.New(s.People(), people.Options{PublicURL: o.url, ProviderOnly: o.providerOnly, Now: func() time.Time { return w.clock }})
 	if !o.empty {
 		w.setup()
@@ -115,7 +116,7 @@ func (w *world) browser() *browser {
 // signedIn is one in which ann is.
 func (w *world) signedIn() *browser {
 	b := w.browser()
-	b.cookies[web.SessionCookie], _ = w.session()
+	b.cookies[web.CookieName(web.SessionCookie, w.secure)], _ = w.session()
 	return b
 }
 

@@ -106,7 +106,7 @@ const ReportPath = "/csp-report"
 
 // admit finds who asks, and sends who is not signed in to where that is done.
 func (s *Shell) admit(q *Request, need people.Permission) error {
-	actor, err := s.People.AuthenticateSession(q.Context(), web.Token(q.Request))
+	actor, err := s.People.AuthenticateSession(q.Context(), web.Token(q.Request, s.secure))
 	switch {
 	case errors.Is(err, people.ErrUnauthenticated):
 		if wait := s.requests.Take(web.Address(q.Request)); wait > 0 {
