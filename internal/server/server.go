@@ -13,8 +13,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -90,7 +93,7 @@ func New(d Deps) http.Handler {
 }
 
 // protect adds what holds for every answer, and refuses what a browser sends on behalf
-// of another site.
+// of another site, and addresses that are no text.
 func (s *server) protect(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	if s.PublicURL != "" {
@@ -105,9 +108,28 @@ func (s *server) protect(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
+		if !legible(r.URL) {
+			writeText(w, http.StatusBadRequest, "the address is no text in UTF-8\n")
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// legible tells whether what an address says is text. Nothing here has a name that is
+// none, and PostgreSQL refuses to look for one.
+func legible(u *url.URL) bool {
+	text := func(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+	if !text(u.Path) {
+		return false
+	}
+	for name, values := range u.Query() {
+		if !text(name) || slices.ContainsFunc(values, func(value string) bool { return !text(value) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // guarded asks for a key that may read, unless metrics are open.

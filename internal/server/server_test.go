@@ -288,3 +288,25 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressesAreText: what is no text gets no further, as PostgreSQL refuses it.
+func TestAddressesAreText(t *testing.T) {
+	h := New(Deps{Store: openStore(t), Engine: &fakeEngine{}, Pages: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })})
+	for address, want := range map[string]int{
+		"/incidents?q=caf%C3%A9&after=%zz":  http.StatusTeapot,
+		"/status/caf%C3%A9":                 http.StatusTeapot,
+		"/incidents?q=%ff":                  http.StatusBadRequest,
+		"/incidents?after=%zz&q=a%00":       http.StatusBadRequest,
+		"/incidents?%ff=q":                  http.StatusBadRequest,
+		"/status/%ff":                       http.StatusBadRequest,
+		"/settings/escalations/a%00?next=/": http.StatusBadRequest,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:8087"+address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := serve(h, r); got.Code != want {
+			t.Errorf("%s: %d, want %d", address, got.Code, want)
+		}
+	}
+}
