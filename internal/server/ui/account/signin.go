@@ -175,5 +175,13 @@ func (p *pages) first(q *shell.Request, name, password string) error {
 		return q.Go("/sign-in", "created")
 	}
 	token, session, err := p.People.Login(q.Context(), name, password, "", q.RemoteAddr, q.UserAgent())
-	return p.entered(q, attempt{name: name, next: "/monitors/new?first=1"}, token, session, err)
+	next := "/monitors/new?first=1"
+	if err == nil {
+		// What a configuration file has is watched already, and is what to look at first.
+		watched, failed := p.Ops.Monitors(q.Context(), session.Actor(), ops.MonitorFilter{Limit: 1})
+		if failed == nil && len(watched.Items) > 0 {
+			next = "/"
+		}
+	}
+	return p.entered(q, attempt{name: name, next: next}, token, session, err)
 }

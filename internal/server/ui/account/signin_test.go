@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcpvigil/mcpvigil/internal/server/ui"
 	"github.com/mcpvigil/mcpvigil/internal/server/web"
+	"github.com/mcpvigil/mcpvigil/internal/store"
+	"github.com/mcpvigil/mcpvigil/internal/watch"
 )
 
 // TestSetup: without an account everything leads to the page that makes one, once.
@@ -39,6 +41,25 @@ func TestSetup(t *testing.T) {
 	b.want("signed in", b.get("/account"), http.StatusOK, "ann", "Administrator")
 	b.goes("setup that is over", b.browser().get("/setup?token="+token), "/sign-in")
 	b.want("a second first account", b.browser().post("/setup", form(token, "eve", password, password)), http.StatusConflict)
+}
+
+// TestSetupOfWatched: who sets up a monitor that watches already sees what it watches.
+func TestSetupOfWatched(t *testing.T) {
+	w := open(t, options{empty: true})
+	token, _, err := w.SetupToken(t.Context())
+	if err == nil {
+		err = w.store.InTx(t.Context(), func(x *store.Tx) error {
+			return x.InsertMonitor(t.Context(), &watch.Monitor{
+				Source: watch.FromFile, CreatedAt: w.clock, UpdatedAt: w.clock,
+				Definition: watch.Definition{Name: "search", URL: "https://mcp.example.com/mcp", Transport: watch.StreamableHTTP, AuthMode: watch.AuthNone},
+			})
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := w.browser()
+	b.goes("the first account", b.post("/setup", url.Values{"token": {token}, "name": {"ann"}, "password": {password}, "again": {password}}), "/")
 }
 
 // TestSignIn: in with the right password alone, and on to where the person wanted.

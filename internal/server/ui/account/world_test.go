@@ -28,6 +28,7 @@ const password = "correct horse battery staple"
 
 // world is a whole server with what it refuses before a page is asked.
 type world struct {
+	store *store.Store
 	*people.People
 	t       *testing.T
 	deps    ui.Deps
@@ -56,7 +57,7 @@ func open(t *testing.T, o options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &world{t: t, clock: time.Now(), log: new(logged), secure: strings.HasPrefix(o.url, "https:")}
+	w := &world{t: t, clock: time.Now(), log: new(logged), store: s, secure: strings.HasPrefix(o.url, "https:")}
 	w.People = people.New(s.People(), people.Options{PublicURL: o.url, ProviderOnly: o.providerOnly, Now: func() time.Time { return w.clock }})
 	if !o.empty {
 		w.setup()
