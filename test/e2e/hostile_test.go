@@ -115,7 +115,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	paths = append(paths, "/", "/incidents", "/incidents/1", "/incidents/2", "/search?q=onerror", "/search?q="+url.QueryEscape(`"><img src=x`), "/search?q=tool",
-		fmt.Sprintf("/compare?a=%d&b=%d", bad.ID, large.ID))
+		"/compare?monitor=bad&with=large", "/compare?monitor=bad")
 	for _, path := range paths {
 		began := time.Now()
 		p.visit(path)
@@ -125,7 +125,7 @@ func TestHostile(t *testing.T) {
 		if took > slack*1500*time.Millisecond {
 			t.Errorf("%s takes %s", path, took)
 		}
-		if strings.HasSuffix(path, "/review") || strings.HasSuffix(path, "/surface") || strings.HasPrefix(path, "/search?q=onerror") {
+		if strings.HasSuffix(path, "/review") || strings.HasSuffix(path, "/surface") || strings.HasPrefix(path, "/search?q=onerror") || strings.HasPrefix(path, "/compare") {
 			if !ask[bool](p, `/onerror|evil\.example/.test(document.querySelector("main").textContent)`) {
 				t.Errorf("%s does not show what the server says", path)
 			}
