@@ -63,6 +63,10 @@ type server struct {
 // maxBody bounds requests. What has a smaller bound has it on top.
 const maxBody = 8 << 20
 
+// answerTime is how long an answer may take until it is read to its end, so that nobody
+// keeps any by not reading them. What takes longer moves the end on while it is read.
+const answerTime = 5 * time.Minute
+
 // New makes the handler of everything.
 func New(d Deps) http.Handler {
 	if d.Now == nil {
@@ -113,6 +117,7 @@ func (s *server) protect(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -272,6 +273,29 @@ func until(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("there is never %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// deadlined notes until when an answer may be written.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlined) SetWriteDeadline(at time.Time) error {
+	d.until = at
+	return nil
+}
+
+// TestAnswersEnd: whoever does not read an answer does not keep it for ever.
+func TestAnswersEnd(t *testing.T) {
+	h := New(Deps{Store: openStore(t), Engine: &fakeEngine{}, Pages: http.NotFoundHandler()})
+	for _, path := range []string{"/livez", "/metrics", "/", "/status/x"} {
+		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if left := time.Until(w.until); left <= 0 || left > answerTime {
+			t.Errorf("%s: it may be written for %s", path, left)
+		}
 	}
 }
 

@@ -92,10 +92,21 @@ func (a *area) backup(q *shell.Request) (err error) {
 		}
 	}()
 	attach(q.Writer().Header(), "application/vnd.sqlite3", made.FileName(), made.Size)
-	if _, err := io.Copy(q.Writer(), made); err != nil && q.Context().Err() == nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+	if _, err := io.Copy(&patient{q.Writer(), http.NewResponseController(q.Writer())}, made); err != nil && q.Context().Err() == nil && !errors.Is(err, http.ErrBodyNotAllowed) {
 		q.Log(q.Context(), "a backup was not sent to its end", err)
 	}
 	return nil
+}
+
+// patient lets who reads a file take as long as it needs, while it reads.
+type patient struct {
+	w  io.Writer
+	to *http.ResponseController
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	_ = p.to.SetWriteDeadline(time.Now().Add(time.Minute))
+	return p.w.Write(b)
 }
 
 // attach says that an answer is a file to keep.
