@@ -223,7 +223,7 @@ func hitOf(item surface.Item, pointer []string, said string, at []int) Hit {
 	}
 	h := Hit{Kind: string(item.Kind), Item: item.Name, Pointer: rawjson.Pointer(pointer...), Before: said[from:at[0]], Match: said[at[0]:at[1]], After: said[at[1]:to]}
 	if len(h.Pointer) > 1000 {
-		h.Pointer = h.Pointer[:1000]
+		h.Pointer = strings.ToValidUTF8(h.Pointer[:1000], "")
 	}
 	if from > 0 {
 		h.Before = "…" + h.Before

@@ -49,22 +49,15 @@ type selection struct {
 }
 
 func selectionOf(q *shell.Request) selection {
-	v := q.URL.Query()
-	s := selection{stage: watch.Stage(v.Get("stage")), axis: v.Get("axis"), assignee: v.Get("assignee"), text: strings.TrimSpace(v.Get("q")), after: v.Get("after")}
+	s := selection{
+		stage: watch.Stage(q.Asked("stage")), axis: q.Asked("axis"), assignee: q.Asked("assignee"), text: q.Asked("q"), after: q.Asked("after"),
+	}
 	if !slices.Contains(stages(), s.stage) {
 		s.stage = watch.StageOpen
 	}
 	if !slices.Contains(axes(), watch.Axis(s.axis)) {
 		s.axis = ""
 	}
-	if len(s.text) > 200 {
-		s.text = s.text[:200]
-	}
-	s.text = strings.ToValidUTF8(s.text, "")
-	if len(s.assignee) > 100 {
-		s.assignee = ""
-	}
-	s.assignee = strings.ToValidUTF8(s.assignee, "")
 	return s
 }
 

@@ -37,8 +37,7 @@ func (a auditPage) more() string {
 }
 
 func (p *pages) audit(q *shell.Request) error {
-	query := q.URL.Query()
-	v := auditPage{actor: cut(query.Get("actor")), action: cut(query.Get("action")), after: query.Get("after")}
+	v := auditPage{actor: q.Asked("actor"), action: q.Asked("action"), after: q.Asked("after")}
 	filter := ops.AuditFilter{Actor: v.actor, Action: v.action, Limit: auditRows}
 	if v.after != "" {
 		var err error
@@ -55,8 +54,6 @@ func (p *pages) audit(q *shell.Request) error {
 	}
 	return q.Show(shell.Page{Title: q.T("Audit"), Section: "settings", Body: auditBody(q, v)})
 }
-
-func cut(s string) string { return s[:min(len(s), 200)] }
 
 // chain follows the chain of all entries, which takes a while where there are many.
 func (p *pages) chain(q *shell.Request) error {

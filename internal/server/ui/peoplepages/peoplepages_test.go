@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
@@ -200,5 +201,14 @@ func TestAuditPages(t *testing.T) {
 	part := w.Get("admin", strings.ReplaceAll(more[1], "&amp;", "&"), "HX-Request", "true")
 	if n := strings.Count(part.Body, "<code>status-page.put</code>"); n != 20 || strings.Contains(part.Body, "<html") {
 		t.Errorf("the next part has %d entries\n%s", n, part.Body)
+	}
+}
+
+// TestAuditOfALongName: what is asked for is cut between characters.
+func TestAuditOfALongName(t *testing.T) {
+	w := uitest.New(t)
+	page := w.Get("admin", "/settings/audit?actor="+strings.Repeat("a", 199)+"%C3%A9")
+	if page.Status != http.StatusOK || !utf8.ValidString(page.Body) || !strings.Contains(page.Body, strings.Repeat("a", 199)+`"`) {
+		t.Errorf("%d %.2000s", page.Status, page.Body)
 	}
 }

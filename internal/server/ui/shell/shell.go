@@ -163,6 +163,16 @@ func Local(next string) string {
 	return u.RequestURI()
 }
 
+// maxAsked bounds a parameter of an address, in bytes.
+const maxAsked = 200
+
+// Asked is a parameter of the address, without blanks around it, and cut where nobody
+// would ask for more.
+func (q *Request) Asked(name string) string {
+	text := q.URL.Query().Get(name)
+	return strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), maxAsked)], ""))
+}
+
 // T is a text in the language of who asks.
 func (q *Request) T(english string, args ...any) string { return lang.T(q.Context(), english, args...) }
 

@@ -176,11 +176,8 @@ func (a *area) remembered(q *shell.Request, slug, lock string) bool {
 func (a *area) partOf(q *shell.Request, page *ops.Public) (publicPage, error) {
 	v := q.URL.Query()
 	p := publicPage{
-		Public: page, text: strings.ToValidUTF8(strings.TrimSpace(v.Get("q")), ""),
+		Public: page, text: q.Asked("q"),
 		module: q.Asset("status.js"), style: q.Asset("app.css"), icon: q.Asset("icon.svg"),
-	}
-	if len(p.text) > 200 {
-		p.text = ""
 	}
 	found := page.Monitors
 	if p.text != "" {
