@@ -166,6 +166,28 @@ func (t *Tx) approved(ctx context.Context, load bool, rest string, args ...any) 
 	return out, nil
 }
 
+// Baselines are those of some approvals, by id.
+func (t *Tx) Baselines(ctx context.Context, approvals []int64) (map[int64]*baseline.Baseline, error) {
+	out := make(map[int64]*baseline.Baseline, len(approvals))
+	if len(approvals) == 0 {
+		return out, nil
+	}
+	err := t.each(ctx, "select id, baseline from approvals where "+t.in("id", 1), []any{list(t, approvals)}, func(rows *sql.Rows) error {
+		var id int64
+		var packed []byte
+		if err := rows.Scan(&id, &packed); err != nil {
+			return err
+		}
+		b, err := unpackBaseline(packed)
+		out[id] = b
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read baselines: %w", err)
+	}
+	return out, nil
+}
+
 func unpackBaseline(packed []byte) (*baseline.Baseline, error) {
 	text, err := unpack(packed)
 	if err != nil {

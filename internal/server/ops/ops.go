@@ -48,6 +48,7 @@ type Ops struct {
 	twoPersons bool
 	// comparisons are those that reviews showed last.
 	comparisons comparisons
+	baselines   baselines
 	// effort is what whole surfaces are compared and searched with.
 	effort effort
 	// copying is held while a backup is made and sent.

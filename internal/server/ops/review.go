@@ -120,7 +120,7 @@ func (o *Ops) examine(ctx context.Context, t *store.Tx, id int64) (*examined, er
 	if x.surface, err = t.Surface(ctx, x.state.Digest); err != nil {
 		return nil, err
 	}
-	loaded, err := t.Approvals(ctx, id, now, true)
+	loaded, err := o.baselines.load(ctx, t, x.approvals)
 	if err != nil {
 		return nil, err
 	}
