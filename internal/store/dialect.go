@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -22,6 +23,8 @@ const (
 	pgDiskFull     = "53100"
 	pgConnections  = "53300"
 	pgStarting     = "57P03"
+	pgShutdown     = "57P01"
+	pgCrash        = "57P02"
 	pgReadOnly     = "25006"
 	pgDeadlock     = "40P01"
 	pgSerializable = "40001"
@@ -58,10 +61,26 @@ func exists(err error, columns ...string) error {
 	return err
 }
 
+// outage is the error of a database that cannot do what is right to ask of it.
+type outage struct {
+	error
+	hint string
+}
+
+func (o *outage) Error() string { return o.error.Error() + ": " + o.hint }
+func (o *outage) Unwrap() error { return o.error }
+
+// Unavailable tells whether an error is of a database that cannot be reached or takes
+// nothing now: the same may work later, as nothing is wrong with what was asked.
+func Unavailable(err error) bool {
+	var o *outage
+	return errors.As(err, &o)
+}
+
 // explain adds what to do to errors of a database, where the program is not at fault.
 func explain(err error) error {
 	if hint := hint(err); hint != "" {
-		return fmt.Errorf("%w: %s", err, hint)
+		return &outage{error: err, hint: hint}
 	}
 	return err
 }
@@ -71,6 +90,7 @@ func hint(err error) string {
 		pg      *pgconn.PgError
 		connect *pgconn.ConnectError
 		dns     *net.DNSError
+		network *net.OpError
 		lite    *sqlite.Error
 	)
 	switch {
@@ -82,6 +102,8 @@ func hint(err error) string {
 		return "the name of its host is not known: check the database URL"
 	case errors.As(err, &connect) && !errors.Is(err, context.Canceled):
 		return "it cannot be reached: check host and port in the database URL, and that PostgreSQL runs there"
+	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, driver.ErrBadConn):
+		return "the connection to it was lost"
 	}
 	return ""
 }
@@ -98,7 +120,7 @@ func postgresHint(code string) string {
 		return "the disk of the database is full: make room there"
 	case pgConnections:
 		return "raise max_connections of PostgreSQL, or lower pool_max_conns in the database URL"
-	case pgStarting:
+	case pgStarting, pgShutdown, pgCrash:
 		return "PostgreSQL is starting or stopping: try again in a moment"
 	case pgReadOnly:
 		return "the database takes no changes: is it a standby?"

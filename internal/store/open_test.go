@@ -265,7 +265,7 @@ func TestFullDisk(t *testing.T) {
 			return nil
 		})
 	}
-	if err := write(); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+	if err := write(); !store.Unavailable(err) || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("got error %v", err)
 	}
 	if got := names(t, s); got != "monitor-0001" {
@@ -295,5 +295,32 @@ func TestDurable(t *testing.T) {
 	}
 	if n := s.DB().Stats().MaxOpenConnections; n != 1 {
 		t.Errorf("%d connections write", n)
+	}
+}
+
+// TestUnavailable: what is no fault of who asked is told from what is.
+func TestUnavailable(t *testing.T) {
+	for name, text := range map[string]string{
+		"the server ends":  "select pg_terminate_backend(pg_backend_pid())",
+		"the disk is full": `do $$ begin raise exception 'no space' using errcode = '53100'; end $$`,
+		"too many clients": `do $$ begin raise exception 'too many' using errcode = '53300'; end $$`,
+		"no such table":    "select * from nothing",
+		"taken":            `do $$ begin raise exception 'twice' using errcode = '23505'; end $$`,
+	} {
+		s := open(t, store.Options{URL: storetest.Postgres(t)})
+		err := s.InTx(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.SQL().ExecContext(t.Context(), text)
+			return err
+		})
+		if want := strings.HasPrefix(name, "the ") || strings.HasPrefix(name, "too "); err == nil || store.Unavailable(err) != want {
+			t.Errorf("%s: unavailable is %t, want %t: %v", name, !want, want, err)
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("%s: afterwards: %v", name, err)
+		}
+	}
+	_, err := store.Open(t.Context(), store.Options{URL: "postgres://nobody@" + closedPort(t) + "/none?sslmode=disable"})
+	if !store.Unavailable(err) {
+		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -82,6 +82,8 @@ func status(code ops.Code) int {
 		return http.StatusTooManyRequests
 	case ops.Undeliverable:
 		return http.StatusUnprocessableEntity
+	case ops.Unavailable:
+		return http.StatusServiceUnavailable
 	default:
 		return http.StatusInternalServerError
 	}
@@ -109,6 +111,9 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 			a.logger.ErrorContext(ctx, "a request failed", "error", err)
 		}
 		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the request failed; the server's log says why"}
+		if out := ops.Outage(err); out != nil {
+			p = &Problem{Status: status(out.Code), Code: string(out.Code), Detail: out.Text, Hint: out.Hint, retryAfter: out.RetryAfter}
+		}
 	}
 	return p.complete()
 }

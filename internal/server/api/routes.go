@@ -87,7 +87,7 @@ func (r *Route) operation(problem *huma.Schema) huma.Operation {
 		DefaultStatus: r.Status, MaxBodyBytes: maxBody + 1, Metadata: map[string]any{routeKey: r},
 		Responses: map[string]*huma.Response{}, Security: []map[string][]string{{"session": {}}, {"key": {}}},
 	}
-	statuses := []int{http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError}
+	statuses := []int{http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if r.Method != http.MethodGet {
 		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}

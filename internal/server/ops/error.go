@@ -34,6 +34,7 @@ const (
 	Paused          Code = "paused"
 	TooMany         Code = "too-many"
 	Undeliverable   Code = "undeliverable" // the receiver did not take a test message
+	Unavailable     Code = "unavailable"   // the database cannot be used now
 )
 
 // Error is why an operation was refused. Everything in it is fit to be shown to who
@@ -47,7 +48,7 @@ type Error struct {
 	// Needs is what in a change takes a proof, for ProofRequired and when the proof is
 	// not good.
 	Needs []string
-	// RetryAfter is when to try again, for TooMany.
+	// RetryAfter is when to try again, for TooMany and Unavailable.
 	RetryAfter time.Duration
 }
 
@@ -153,6 +154,18 @@ func Personal(err error) error {
 	default:
 		return err
 	}
+}
+
+// outageRetry is when to try again while the database cannot be used.
+const outageRetry = 5 * time.Second
+
+// Outage is what is said of an error that comes of the database being away or taking
+// nothing, and nil for all others. It names nothing of the database: the log does.
+func Outage(err error) *Error {
+	if !store.Unavailable(err) {
+		return nil
+	}
+	return &Error{Code: Unavailable, Text: "the database cannot be used now", Hint: "try again in a moment; the server's log says why", RetryAfter: outageRetry}
 }
 
 func is(err error, code Code) bool {

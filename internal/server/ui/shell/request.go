@@ -222,6 +222,8 @@ func Status(e *ops.Error) int {
 		return http.StatusUnauthorized
 	case ops.TooMany:
 		return http.StatusTooManyRequests
+	case ops.Unavailable:
+		return http.StatusServiceUnavailable
 	case ops.Exists, ops.Conflict, ops.Moved, ops.FileOwned, ops.InUse, ops.Busy, ops.Paused:
 		return http.StatusConflict
 	default:
@@ -245,6 +247,10 @@ func (q *Request) fail(err error) {
 			q.Log(q.Context(), "a page failed", err)
 		}
 		refused = &ops.Error{Text: q.T("This page failed."), Hint: q.T("The server's log says why.")}
+		if out := ops.Outage(err); out != nil {
+			refused, status = out, Status(out)
+			out.Text, out.Hint = q.T("The database cannot be used now."), q.T("Load the page again in a moment: nothing that was stored is lost. The server's log says why.")
+		}
 	} else {
 		status = Status(refused)
 	}

@@ -335,3 +335,12 @@ func (l *logged) String() string {
 	defer l.mu.Unlock()
 	return l.text.String()
 }
+
+// Logged is what the server logged since the test began, or since this was last asked.
+func (w *World) Logged() string {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	text := w.log.text.String()
+	w.log.text.Reset()
+	return text
+}
