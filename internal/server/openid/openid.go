@@ -137,9 +137,6 @@ func New(o Options) (*Provider, error) {
 // Name is what people call the provider.
 func (p *Provider) Name() string { return p.o.Name }
 
-// Issuer is that of the provider.
-func (p *Provider) Issuer() string { return p.o.Issuer }
-
 // Roles are those of groups, and that of who has none; an empty one is none.
 func (p *Provider) Roles() (groups map[string]people.Role, others people.Role) {
 	return p.o.Roles, p.o.DefaultRole

@@ -298,19 +298,3 @@ func tidy(edits []Edit) []Edit {
 	flush()
 	return out
 }
-
-// Before is the text that the edits are from, After the one that they lead to.
-func Before(edits []Edit) string { return without(edits, Inserted) }
-
-// After is described at Before.
-func After(edits []Edit) string { return without(edits, Deleted) }
-
-func without(edits []Edit, op Op) string {
-	var s strings.Builder
-	for _, e := range edits {
-		if e.Op != op {
-			s.WriteString(e.Text)
-		}
-	}
-	return s.String()
-}
