@@ -138,6 +138,13 @@ func storedApproval(t *testing.T, s *store.Store) {
 		got[0].Baseline.Binding.Endpoint != m.Definition.URL {
 		t.Fatalf("got %+v", got)
 	}
+	view(t, s, func(tx *store.Tx) error {
+		read, err := tx.Baselines(t.Context(), []int64{id, id + 1})
+		if len(read) != 1 || read[id] == nil || read[id].Surface.Digest() != seen.Digest() {
+			t.Errorf("the baselines are %v", read)
+		}
+		return err
+	})
 	got[0].Baseline = nil
 	want := []watch.Approved{{
 		ID: id, Monitor: m.ID, Source: watch.ApprovedFirst, Approver: approval(&m, seen, epoch()).Approver(), Digest: seen.Digest(), CreatedAt: epoch(),

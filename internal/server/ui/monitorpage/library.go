@@ -141,6 +141,7 @@ func (v *volume) cost() int {
 
 func volumeOf(s *surface.Surface) *volume {
 	v := &volume{digest: s.Digest().String(), surface: s, rows: map[surface.Kind][]row{}}
+	go v.about("", "") // it takes longest, and what shows the surface waits for it
 	for _, kind := range surface.Kinds() {
 		for i, item := range s.Of(kind) {
 			v.size += len(item.Definition)
