@@ -69,7 +69,7 @@ func TestSignIn(t *testing.T) {
 	b.want("the entrance", b.get("/sign-in?next=/monitors/1"), http.StatusOK, `name="next" value="/monitors/1"`, `autocomplete="username webauthn"`)
 	form := url.Values{"name": {"ann"}, "password": {"wrong"}, "next": {"/monitors/1?tab=x"}}
 	got := b.post("/sign-in", form)
-	b.want("a wrong password", got, http.StatusUnauthorized, "is wrong", `value="ann"`, `value="/monitors/1?tab=x"`)
+	b.want("a wrong password", got, http.StatusUnauthorized, "is wrong", "Forgotten the password?", `value="ann"`, `value="/monitors/1?tab=x"`)
 	if got.cookie(web.SessionCookie) != nil || strings.Contains(got.body, `value="wrong"`) {
 		t.Error("a wrong password starts a session, or is shown")
 	}

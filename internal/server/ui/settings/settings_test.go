@@ -303,7 +303,10 @@ func TestLocations(t *testing.T) {
 	w := uitest.New(t)
 	has(t, w.Get("viewer", "/settings/locations"), http.StatusOK, "Nothing is checked from anywhere")
 	w.Monitor("search", func(m *watch.Monitor) { m.Definition.Locations = []string{"local", "frankfurt"} })
-	has(t, w.Get("viewer", "/settings/locations"), http.StatusOK, "frankfurt", "local", "Checks run")
+	page := w.Get("viewer", "/settings/locations")
+	has(t, page, http.StatusOK, "frankfurt", "local", "Checks run", `href="/settings/channels"`)
+	hasNot(t, page, `href="/settings/people"`, `href="/settings/keys"`, `href="/settings/audit"`)
+	has(t, w.Get("admin", "/settings/locations"), http.StatusOK, `href="/settings/people"`, `href="/settings/keys"`, `href="/settings/audit"`)
 }
 
 func TestData(t *testing.T) {

@@ -108,6 +108,13 @@ func withProof(ctx context.Context, q *Request) context.Context {
 	return context.WithValue(ctx, proofKey{}, &proving{q: q})
 }
 
+// May tells whether who looks at the page may do something, so that no link leads to a
+// refusal. It lets nobody do anything: that is for what is asked.
+func May(ctx context.Context, what people.Permission) bool {
+	p, ok := ctx.Value(proofKey{}).(*proving)
+	return ok && p.q.Actor.Can(what)
+}
+
 // ask gives the factors that the person has, what makes the ids of the fields unique on
 // the page, and whether to advise a second factor, which the page of the account does
 // itself. What cannot be looked up is asked for by the password.
