@@ -253,17 +253,27 @@ func (o *Ops) Took(ctx context.Context, monitors []int64, days int) (out map[int
 	return out, err
 }
 
-// PageLock is the hash of the password of a status page, or empty when everybody may see
-// it. To ask takes the same work whether there is such a page or not, unlike Public.
-func (o *Ops) PageLock(ctx context.Context, slug string) (lock string, err error) {
-	err = o.view(ctx, "status page", func(t *store.Tx) error {
-		_, lock, err = t.StatusPageMark(ctx, slug)
-		return err
-	})
-	return lock, err
+// PageMark is what has to be known of a status page before it is read for somebody.
+type PageMark struct {
+	// Password is the hash of its password; empty: everybody may see it.
+	Password string
+	Badges   bool
 }
 
-// OpensPage tells whether a password is that of a status page by its PageLock, which is
+// PageMark is that of the page of that slug. To ask takes the same work whether there is
+// such a page or not, unlike Public.
+func (o *Ops) PageMark(ctx context.Context, slug string) (m PageMark, err error) {
+	err = o.view(ctx, "status page", func(t *store.Tx) error {
+		page, err := t.StatusPage(ctx, slug)
+		if err == nil {
+			m = PageMark{Password: page.Password, Badges: page.Badges}
+		}
+		return err
+	})
+	return m, err
+}
+
+// OpensPage tells whether a password is that of a status page by its hash, which is
 // empty when there is no page: that takes the same work.
 func (o *Ops) OpensPage(ctx context.Context, lock, password string) (bool, error) {
 	ok, err := o.people.Matches(ctx, password, lock)

@@ -38,12 +38,19 @@ func (a *area) badge(q *shell.Request) error {
 		days = ops.PublicDays
 	}
 	kind, isSVG := strings.CutSuffix(q.PathValue("kind"), ".svg")
-	page, err := a.exists(q, q.PathValue("slug"))
+	slug := q.PathValue("slug")
+	mark, _, err := a.mark(q, slug)
 	if err != nil {
 		return err
 	}
+	var page *ops.Public
+	if mark.Badges && isSVG { // otherwise how long it takes would tell that there is a page
+		if page, err = a.exists(q, slug); err != nil {
+			return err
+		}
+	}
 	status, b := http.StatusNotFound, badge{"mcpvigil", "not found", unknown}
-	if page != nil && page.Badges && isSVG {
+	if page != nil && page.Badges {
 		found, err := a.badgeOf(q, page, kind, days)
 		if err != nil {
 			return err

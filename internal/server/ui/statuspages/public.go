@@ -75,27 +75,27 @@ func (a *area) public(q *shell.Request) error {
 // nil: which of both it is, nobody is told, neither by how long it takes. So the page is
 // read when it is known that it may be seen.
 func (a *area) visible(q *shell.Request, slug string) (*ops.Public, error) {
-	lock, there, err := a.lock(q, slug)
-	if err != nil || !there || !a.opened(q, slug, lock) {
+	mark, there, err := a.mark(q, slug)
+	if err != nil || !there || !a.opened(q, slug, mark.Password) {
 		return nil, err
 	}
 	page, err := a.exists(q, slug)
-	if err != nil || page == nil || page.Password == lock || a.opened(q, slug, page.Password) {
+	if err != nil || page == nil || page.Password == mark.Password || a.opened(q, slug, page.Password) {
 		return page, err
 	}
 	return nil, nil //nolint:nilnil // it got another password meanwhile
 }
 
-// lock is the hash of the password of a page, or empty, and whether there is the page.
-func (a *area) lock(q *shell.Request, slug string) (lock string, there bool, err error) {
+// mark is what is known of a page before it is read, and whether there is the page.
+func (a *area) mark(q *shell.Request, slug string) (m ops.PageMark, there bool, err error) {
 	if !watch.Slug(slug) {
-		return "", false, nil
+		return m, false, nil
 	}
-	lock, err = a.ops.PageLock(q.Context(), slug)
+	m, err = a.ops.PageMark(q.Context(), slug)
 	if refused := shell.Refusal(err); refused != nil && refused.Code == ops.NotFound {
-		return "", false, nil
+		return m, false, nil
 	}
-	return lock, err == nil, err
+	return m, err == nil, err
 }
 
 // opened tells whether who asks may see the page with that lock.
@@ -127,11 +127,11 @@ func (a *area) unlock(q *shell.Request) error {
 	if wait := a.passwords.Take(web.Address(q.Request)); wait > 0 {
 		return &ops.Error{Code: ops.TooMany, Text: q.T("too many passwords"), Hint: q.T("wait a moment"), RetryAfter: wait}
 	}
-	lock, _, err := a.lock(q, slug)
+	mark, _, err := a.mark(q, slug)
 	if err != nil {
 		return err
 	}
-	ok, err := a.ops.OpensPage(q.Context(), lock, q.PostFormValue("password"))
+	ok, err := a.ops.OpensPage(q.Context(), mark.Password, q.PostFormValue("password"))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *area) unlock(q *shell.Request) error {
 	}
 	until := q.Now().Add(openFor)
 	http.SetCookie(q.Writer(), &http.Cookie{
-		Name: cookieOf(slug), Value: ticket(slug, lock, until), Path: "/status", Expires: until,
+		Name: cookieOf(slug), Value: ticket(slug, mark.Password, until), Path: "/status", Expires: until,
 		HttpOnly: true, Secure: q.Secure(), SameSite: http.SameSiteLaxMode,
 	})
 	return q.Go("/status/"+slug, "")

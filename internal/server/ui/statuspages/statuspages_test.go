@@ -340,7 +340,7 @@ func TestMany(t *testing.T) {
 	put(t, w, func(in *ops.StatusPageInput) { in.Password = new(string); *in.Password = secret })
 	start = time.Now()
 	w.Get("", "/status/pay")
-	w.Post("", "/status/pay", url.Values{"password": {strings.Repeat("no password at all", 100)}})
+	w.Get("", "/badge/pay/status.svg")
 	if closed := time.Since(start); closed > first/2 {
 		t.Errorf("a page with a password is read for who does not have it: %s of %s", closed, first)
 	}
