@@ -60,3 +60,21 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 }
+
+// TestDone: only a page of this server says that something was done.
+func TestDone(t *testing.T) {
+	w := uitest.New(t)
+	const text = "Accepted. It is what is approved now."
+	for site, want := range map[string]bool{"same-origin": true, "": true, "cross-site": false, "same-site": false, "none": false} {
+		var headers []string
+		if site != "" {
+			headers = []string{"Sec-Fetch-Site", site}
+		}
+		if got := w.Get("viewer", "/?done=accepted", headers...); strings.Contains(got.Body, text) != want {
+			t.Errorf("from %q: said %v", site, !want)
+		}
+	}
+	if got := w.Get("viewer", "/?done=Pay+here"); strings.Contains(got.Body, "Pay here") {
+		t.Error("a text of the address is said")
+	}
+}

@@ -68,8 +68,12 @@ var doneTexts = map[string]string{
 	"commented": "Noted.", "assigned": "Assigned.", "snoozed": "Snoozed. It ends by itself when it gets worse.", "awake": "Snoozed no more.",
 }
 
-// doneText is what was done before the browser was sent to this page.
+// doneText is what was done before the browser was sent to this page. A link on another
+// site, or in a message, can have nobody believe that something was.
 func (q *Request) doneText() string {
+	if site := q.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return ""
+	}
 	if text, ok := doneTexts[q.URL.Query().Get("done")]; ok {
 		return lang.T(q.Context(), text)
 	}
