@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mcpvigil/mcpvigil/internal/alert"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 )
 
 // said is a text of a page, with how many things are put into it; -1: that is not known.
@@ -200,6 +201,87 @@ func TestTexts(t *testing.T) {
 		if a, b := verbs(english), verbs(own); !slices.Equal(a, b) {
 			t.Errorf("%s: %q takes %v, its German %v", files[english], english, a, b)
 		}
+	}
+}
+
+// refusals are the constant texts of refusals: of refuse(code, hint, text), of Text and
+// Hint in literals of Error and Problem, and of the errors of package people that package
+// ops shows as they are.
+type refusals struct {
+	texts []string
+	shown map[string]bool // names of such errors
+}
+
+func (r *refusals) see(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "refuse" && len(n.Args) > 2 {
+			r.add(n.Args[1])
+			r.add(n.Args[2])
+		}
+		if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Error" {
+			if of, ok := f.X.(*ast.SelectorExpr); ok {
+				r.shown[of.Sel.Name] = true
+			}
+		}
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok && (key.Name == "Text" || key.Name == "Hint") {
+			r.add(n.Value)
+		}
+	case *ast.ValueSpec:
+		for i, name := range n.Names {
+			if call, ok := at(n.Values, i).(*ast.CallExpr); ok && r.shown[name.Name] && len(call.Args) == 1 {
+				r.add(call.Args[0])
+			}
+		}
+	}
+	return true
+}
+
+func at(list []ast.Expr, i int) ast.Expr {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+func (r *refusals) add(e ast.Expr) {
+	if text, ok := literal(e); ok && text != "" && len(verbs(text)) == 0 {
+		r.texts = append(r.texts, text)
+	}
+}
+
+// TestRefusals: what is refused is said in German too, where it is always the same.
+func TestRefusals(t *testing.T) {
+	de, _ := german(t)
+	r := refusals{shown: map[string]bool{}}
+	for _, folder := range []string{"../ops", "../../people"} {
+		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, r.see)
+		}
+	}
+	if len(r.texts) < 80 {
+		t.Fatalf("only %d texts were found", len(r.texts))
+	}
+	for _, text := range r.texts {
+		if de[text] == "" {
+			t.Errorf("%q has no German", text)
+		}
+	}
+	page := uitest.New(t).Get("viewer", "/nothing-of-the-kind", "Accept-Language", "de")
+	if !strings.Contains(page.Body, de["there is nothing at this address"]) {
+		t.Errorf("a page does not say it: %s", page.Body)
 	}
 }
 

@@ -130,6 +130,17 @@ func T(ctx context.Context, english string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
+// Told is a text that another layer has made, in the language of the context where there
+// is one for it. Nothing is put into it.
+func Told(ctx context.Context, text string) string {
+	if l := From(ctx); l != nil {
+		if own := l.texts[text]; own != "" {
+			return own
+		}
+	}
+	return text
+}
+
 // N is one or many, whichever n things take; each takes n as its first %d.
 func N(ctx context.Context, n int, one, many string, args ...any) string {
 	text := many
