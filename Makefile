@@ -18,7 +18,7 @@ NPM_DIRS := test/peers test/peers/ts2 test/peers/old test/authserver test/confor
 MODULES := . tools test/deploy test/e2e $(PEERS:%=test/peers/%)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 ONCE := scripts/once.sh
-FIND_GO := find . \( -name node_modules -o -name .tools -o -name .git \) -prune -o -name '*.go' -print
+FIND_GO := find . \( -name node_modules -o -name .tools -o -name .git \) -prune -o -name '*.go' ! -name '*_templ.go' -print
 
 .PHONY: help
 help: ## Show this list
