@@ -339,6 +339,6 @@ func TestFirst(t *testing.T) {
 	want(t, w.Get("editor", path), http.StatusOK,
 		[]string{watch.ReasonText("connection-refused"), "It is checked once more", fmt.Sprintf("/monitors/%d/edit", bad.ID), `hx-get="` + path + `"`}, "local:")
 	w.Observe(bad, &watch.Observation{Result: watch.Result{Status: "unhealthy", Reason: "connection-refused"}})
-	want(t, w.Get("editor", path), http.StatusOK, []string{watch.ReasonText("connection-refused"), "state-down"}, "once more", "hx-get")
+	want(t, w.Get("editor", path), http.StatusOK, []string{watch.ReasonText("connection-refused"), "state-down", "Surface unknown"}, "once more", "hx-get", ">Unknown<", "Posture unknown")
 	want(t, w.Get("viewer", "/monitors/first?ids=x,999"), http.StatusNotFound, nil)
 }
