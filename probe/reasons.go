@@ -241,7 +241,7 @@ var reasons = map[Reason]ReasonInfo{
 	wire.ReasonInvalidDiscover:    opening(StatusUnhealthy, "the answer to server/discover lacks what it must have", "send supportedVersions and capabilities"),
 	wire.ReasonInvalidInitialize:  opening(StatusUnhealthy, "the answer to initialize lacks what it must have", "send protocolVersion, capabilities and serverInfo"),
 	wire.ReasonDiscoverMissing:    opening(StatusUnhealthy, "the server knows neither server/discover nor initialize", "implement server/discover"),
-	wire.ReasonProbeTimeout:       opening(StatusUnhealthy, "server/discover was not answered", "pin the revision if the server ignores methods it does not know"),
+	wire.ReasonProbeTimeout:       opening(StatusUnhealthy, "server/discover was not answered", "look whether the server hangs; pin the revision if it ignores methods it does not know"),
 	wire.ReasonResultType:         listing(StatusUnhealthy, "a result has a resultType that no client knows", "send resultType complete"),
 	wire.ReasonInputRequired:      listing(StatusUnknown, "the server wants input first", "a check gives none"),
 
