@@ -43,6 +43,9 @@ func (p places) of(names ...string) place {
 type lineIndex struct {
 	data   []byte
 	starts []int // of lines
+	// last and column are what was asked for last: places are asked for from the front
+	// to the back, and a line may be as long as the file.
+	last, column int
 }
 
 func indexLines(data []byte) *lineIndex {
@@ -63,7 +66,14 @@ func (x *lineIndex) at(offset int) place {
 	if !exact {
 		line--
 	}
-	return place{line + 1, utf8.RuneCount(x.data[x.starts[line]:offset]) + 1}
+	column := 1
+	from := x.starts[line]
+	if x.last >= from && x.last <= offset && x.column > 0 {
+		column, from = x.column, x.last
+	}
+	column += utf8.RuneCount(x.data[from:offset])
+	x.last, x.column = offset, column
+	return place{line + 1, column}
 }
 
 // jsonPlaces records the members of an entry, and those of its objects.
