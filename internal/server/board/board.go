@@ -44,9 +44,10 @@ type Board struct {
 
 	shown atomic.Pointer[snapshot]
 
-	mu     sync.Mutex // of what follows: one refresh at a time
-	whole  time.Time  // when everything was compared
-	looked time.Time  // until when it was looked for what became stale
+	whole atomic.Pointer[time.Time] // when everything was compared
+
+	turn   chan struct{} // holds one while there is a refresh, which alone uses what follows
+	looked time.Time     // until when it was looked for what became stale
 
 	listeners struct {
 		sync.Mutex
@@ -62,9 +63,10 @@ func New(o Options) *Board {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Board{store: o.Store, log: o.Logger, now: o.Now, done: make(chan struct{}), name: rand.Text()}
+	b := &Board{store: o.Store, log: o.Logger, now: o.Now, done: make(chan struct{}), turn: make(chan struct{}, 1), name: rand.Text()}
 	b.listeners.all = map[*Subscription]bool{}
 	b.shown.Store(&snapshot{byID: map[int64]*entry{}})
+	b.whole.Store(new(time.Time))
 	return b
 }
 
@@ -97,10 +99,15 @@ func (b *Board) Done() <-chan struct{} { return b.done }
 // Refresh reads what was stored since it was last called, by whomever. A page that is to
 // show what its reader has just done calls it first.
 func (b *Board) Refresh(ctx context.Context) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done(): // while the database does not answer, the one before does not end
+		return context.Cause(ctx)
+	}
 	now := b.now()
-	all := b.whole.IsZero() || now.Sub(b.whole) >= wholly || now.Before(b.whole)
+	whole := *b.whole.Load()
+	all := whole.IsZero() || now.Sub(whole) >= wholly || now.Before(whole)
 	var marks store.Marks
 	var ids []int64
 	before := b.shown.Load()
@@ -136,7 +143,7 @@ func (b *Board) Refresh(ctx context.Context) error {
 		b.shown.Store(next)
 	}
 	if all {
-		b.whole = now
+		b.whole.Store(&now)
 	}
 	b.tell(before, next, ids, gone, now)
 	return nil

@@ -395,3 +395,45 @@ func BenchmarkRefresh(b *testing.B) {
 		}
 	}
 }
+
+// TestRefreshWaits: who waits for a refresh that does not end goes on when told to.
+func TestRefreshWaits(t *testing.T) {
+	s, err := store.Open(t.Context(), store.Options{URL: storetest.Postgres(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := board.New(board.Options{Store: s})
+	// Whoever reads the monitors waits for the transaction that holds the table.
+	held, end := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 2)
+	go func() {
+		ended <- s.InTx(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.SQL().ExecContext(t.Context(), "lock table monitors in access exclusive mode")
+			close(held)
+			<-end
+			return err
+		})
+	}()
+	<-held
+	go func() { ended <- b.Refresh(t.Context()) }()
+	time.Sleep(100 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := b.Refresh(ctx); err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("it ended after %s: %v", time.Since(began), err)
+	}
+	if b.Age() < time.Minute {
+		t.Errorf("what was never read is %s old", b.Age())
+	}
+	close(end)
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Refresh(t.Context()); err != nil || b.Age() > time.Minute {
+		t.Errorf("it is %s old: %v", b.Age(), err)
+	}
+}

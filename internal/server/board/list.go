@@ -203,7 +203,5 @@ func known(state, otherwise string) string {
 // Age is how old the board is: how long ago the database could be read wholly last, at
 // most a minute while all is well.
 func (b *Board) Age() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now().Sub(b.whole)
+	return b.now().Sub(*b.whole.Load())
 }

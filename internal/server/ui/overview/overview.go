@@ -33,7 +33,7 @@ func Routes(d Deps) []shell.Route {
 	p := &pages{Deps: d, streams: newStreams()}
 	return []shell.Route{
 		{Method: http.MethodGet, Path: "/{$}", Permission: people.Read, Serve: p.overview},
-		{Method: http.MethodGet, Path: "/live/overview", Permission: people.Read, Serve: p.live},
+		{Method: http.MethodGet, Path: "/live/overview", Permission: people.Read, Serve: p.live, Slow: true},
 		{Method: http.MethodPost, Path: "/monitors/bulk", Permission: people.Write, Serve: p.bulk},
 	}
 }

@@ -41,7 +41,13 @@ func Routes(d Deps) []shell.Route {
 		route(http.MethodPost, "/settings/keys", p.createKey),
 		route(http.MethodPost, "/settings/keys/{id}/delete", p.revokeKey),
 		route(http.MethodGet, "/settings/audit", p.audit),
-		route(http.MethodGet, "/settings/audit/chain", p.chain),
-		route(http.MethodGet, "/settings/audit/export", p.export),
+		slow(route(http.MethodGet, "/settings/audit/chain", p.chain)),
+		slow(route(http.MethodGet, "/settings/audit/export", p.export)),
 	}
+}
+
+// slow is a route that reads all of the audit.
+func slow(r shell.Route) shell.Route {
+	r.Slow = true
+	return r
 }

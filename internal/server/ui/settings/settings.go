@@ -41,7 +41,7 @@ func Routes(d Deps) []shell.Route {
 			get("/settings/locations", people.Read, a.locations),
 			get("/settings/data", people.Read, a.data),
 			get("/settings/data/export", people.Administer, a.export),
-			post("/settings/data/backup", people.Administer, a.backup),
+			{Method: http.MethodPost, Path: "/settings/data/backup", Permission: people.Administer, Serve: a.backup, Slow: true},
 		},
 	)
 }

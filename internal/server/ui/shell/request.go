@@ -3,6 +3,7 @@ package shell
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -241,16 +242,9 @@ func (q *Request) RetryAfter(e *ops.Error) {
 // fail answers with what went wrong.
 func (q *Request) fail(err error) {
 	refused := Refusal(err)
-	status := http.StatusInternalServerError
+	var status int
 	if refused == nil {
-		if q.Context().Err() == nil {
-			q.Log(q.Context(), "a page failed", err)
-		}
-		refused = &ops.Error{Text: q.T("This page failed."), Hint: q.T("The server's log says why.")}
-		if out := ops.Outage(err); out != nil {
-			refused, status = out, Status(out)
-			out.Text, out.Hint = q.T("The database cannot be used now."), q.T("Load the page again in a moment: nothing that was stored is lost. The server's log says why.")
-		}
+		refused, status = q.failed(err)
 	} else {
 		status = Status(refused)
 	}
@@ -276,6 +270,24 @@ func (q *Request) fail(err error) {
 		q.Log(q.Context(), "an error page failed", shown)
 		http.Error(q.w, "the page failed", http.StatusInternalServerError)
 	}
+}
+
+// failed is what is said of an error that is not the affair of who asked, and its status.
+func (q *Request) failed(err error) (*ops.Error, int) {
+	late := errors.Is(context.Cause(q.Context()), errPageTime)
+	if q.Context().Err() == nil || late {
+		q.Log(q.Context(), "a page failed", err)
+	}
+	out := ops.Outage(err)
+	if late { // and who asked still waits
+		q.Request = q.WithContext(context.WithoutCancel(q.Context()))
+		out = &ops.Error{Code: ops.Unavailable, RetryAfter: pageTime}
+	}
+	if out == nil {
+		return &ops.Error{Text: q.T("This page failed."), Hint: q.T("The server's log says why.")}, http.StatusInternalServerError
+	}
+	out.Text, out.Hint = q.T("The database cannot be used now."), q.T("Load the page again in a moment: nothing that was stored is lost. The server's log says why.")
+	return out, Status(out)
 }
 
 // NotFound answers for what is not there.

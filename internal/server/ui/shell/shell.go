@@ -35,7 +35,16 @@ type Route struct {
 	// Serve answers. What it returns is shown to who asked: an [*ops.Error] in its
 	// words, anything else as a failure that the log explains.
 	Serve func(*Request) error
+	// Slow: it may take longer than pageTime, and sees to it that it ends.
+	Slow bool
 }
+
+// pageTime is how long a page may take: what waits for a database that does not answer
+// is told so.
+const pageTime = 45 * time.Second
+
+// errPageTime is the cause of a context that ended for that.
+var errPageTime = errors.New("the page took too long")
 
 // Deps are what the frame needs.
 type Deps struct {
@@ -55,6 +64,7 @@ type Shell struct {
 	secure    bool
 	requests  *web.Limiter // of who is not signed in, by address
 	packers   sync.Pool    // of *gzip.Writer
+	pageTime  time.Duration
 }
 
 // New makes a shell.
@@ -65,7 +75,7 @@ func New(d Deps, files *assets.Files) (*Shell, error) {
 	}
 	return &Shell{
 		Deps: d, languages: languages, assets: files, secure: strings.HasPrefix(d.PublicURL, "https:"),
-		requests: web.NewLimiter(20, 100, d.Now),
+		requests: web.NewLimiter(20, 100, d.Now), pageTime: pageTime,
 	}, nil
 }
 
@@ -74,7 +84,13 @@ func (s *Shell) Handler(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secured(w.Header())
 		q := &Request{Request: r, w: w, shell: s, Language: s.languages.Of(r)}
-		q.Request = r.WithContext(lang.With(r.Context(), q.Language))
+		ctx := lang.With(r.Context(), q.Language)
+		if !route.Slow {
+			limited, cancel := context.WithTimeoutCause(ctx, s.pageTime, errPageTime)
+			defer cancel()
+			ctx = limited
+		}
+		q.Request = r.WithContext(ctx)
 		if err := s.admit(q, route.Permission); err != nil {
 			q.fail(err)
 			return
