@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/openid"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
 	"github.com/mcpvigil/mcpvigil/internal/server/ui"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 	"github.com/mcpvigil/mcpvigil/internal/server/web"
 	"github.com/mcpvigil/mcpvigil/internal/store"
 )
@@ -34,7 +34,7 @@ type world struct {
 	deps    ui.Deps
 	handler http.Handler
 	clock   time.Time
-	log     *logged
+	log     *uitest.Log
 	secure  bool
 }
 
@@ -57,7 +57,7 @@ func open(t *testing.T, o options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &world{t: t, clock: time.Now(), log: new(logged), store: s, secure: strings.HasPrefix(o.url, "https:")}
+	w := &world{t: t, clock: time.Now(), log: new(uitest.Log), store: s, secure: strings.HasPrefix(o.url, "https:")}
 	w.People = people.New(s.People(), people.Options{PublicURL: o.url, ProviderOnly: o.providerOnly, Now: func() time.Time { return w.clock }})
 	if !o.empty {
 		w.setup()
@@ -198,22 +198,4 @@ func (b *browser) goes(what string, a answer, to string) {
 	if a.StatusCode != http.StatusSeeOther || a.to() != to {
 		b.t.Errorf("%s: %d to %q, want to %q\n%s", what, a.StatusCode, a.to(), to, a.body)
 	}
-}
-
-// logged is a log that is read while it is written.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

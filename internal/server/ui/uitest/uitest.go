@@ -47,7 +47,7 @@ type World struct {
 	codes map[string]func() string
 	// Tokens are those of the sessions, by the name of the account.
 	Tokens map[string]string
-	log    *logged
+	log    *Log
 }
 
 // Engine stands for the engine.
@@ -75,7 +75,7 @@ func New(t testing.TB, change ...func(*ops.Deps)) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &World{t: t, Store: s, People: people.New(s.People(), people.Options{PublicURL: "http://localhost"}), codes: map[string]func() string{}, Tokens: map[string]string{}, log: new(logged)}
+	w := &World{t: t, Store: s, People: people.New(s.People(), people.Options{PublicURL: "http://localhost"}), codes: map[string]func() string{}, Tokens: map[string]string{}, log: new(Log)}
 	t.Cleanup(func() {
 		if text := w.log.String(); text != "" {
 			t.Errorf("the server logged:\n%s", text)
@@ -318,19 +318,21 @@ func (w *World) do(f func(context.Context, *store.Tx) error) {
 	}
 }
 
-// logged is a log that is read while it is written.
-type logged struct {
+// Log is a log that is read while it is written.
+type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+// Write adds to it.
+func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logged) String() string {
+// String is all of it.
+func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
