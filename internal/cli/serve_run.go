@@ -35,10 +35,6 @@ const (
 	// stopTime is how long what is in flight has to end.
 	stopTime     = 14 * time.Second
 	requestsTime = 5 * time.Second
-	// writeTime is how long an answer may take, a check that somebody waits for included:
-	// who does not read what was asked for must not keep a connection. What is sent live,
-	// and what is large, moves its own end on.
-	writeTime = 3 * time.Minute
 )
 
 // monitor is one mcpvigil serve.
@@ -321,7 +317,6 @@ func (m *monitor) serve(ctx context.Context, hangups <-chan struct{}) (int, erro
 	}
 	web := &http.Server{
 		Handler: m.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		WriteTimeout: writeTime,
 		ErrorLog:     slog.NewLogLogger(m.log.Handler(), slog.LevelWarn),
 		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
