@@ -317,8 +317,8 @@ func (m *monitor) serve(ctx context.Context, hangups <-chan struct{}) (int, erro
 	}
 	web := &http.Server{
 		Handler: m.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog:     slog.NewLogLogger(m.log.Handler(), slog.LevelWarn),
-		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    slog.NewLogLogger(m.log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- m.engine.Run(ctx) }()
