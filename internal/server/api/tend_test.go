@@ -37,7 +37,7 @@ func TestTendIncident(t *testing.T) {
 			t.Errorf("snoozed: %+v, %+v", page.Items, i)
 		}
 		var audit ops.Page[map[string]any]
-		w.request("GET", "/audit?action=incident.snooze", w.credentials["key admin"], nil, http.StatusOK, &audit)
+		w.request("GET", "/audit?action=incident.snoozed", w.credentials["key admin"], nil, http.StatusOK, &audit)
 		if len(audit.Items) != 1 {
 			t.Errorf("audit: %+v", audit.Items)
 		}

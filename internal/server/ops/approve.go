@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/mcpvigil/mcpvigil/baseline"
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -27,8 +28,21 @@ func (o *Ops) approve(ctx context.Context, t *store.Tx, st *watch.State, approva
 	if err != nil {
 		return Monitor{}, err
 	}
+	entry := people.AuditEntry{At: o.now(), Actor: approval.Approver(), Action: "surface.accept", Object: monitorNamed(m), Detail: accepted(approval.Items(), st.Digest, approval.Reason())}
+	if err := t.Audit(ctx, entry); err != nil {
+		return Monitor{}, err
+	}
 	next, err := o.rejudge(ctx, t, m, *st, seen, true)
 	return shown(m, &next, o.now()), err
+}
+
+// accepted is what was accepted, and why, as the audit says it.
+func accepted(items []string, digest surface.Digest, reason string) string {
+	what := "all"
+	if n := len(items); n > 0 {
+		what = strconv.Itoa(n) + " items"
+	}
+	return what + " of " + digest.String() + ": " + reason
 }
 
 // refused is why an acceptance was.
@@ -144,6 +158,9 @@ func (o *Ops) withdraw(ctx context.Context, t *store.Tx, actor people.Actor, m *
 	e := o.event(watch.EventBaselineDropped, m, actor, "the approval was withdrawn: a person has to confirm what it tells agents")
 	e.Axis, e.Data = watch.Surface, &watch.Facts{Comment: reason}
 	if err := t.InsertEvents(ctx, []watch.Event{e}); err != nil {
+		return Monitor{}, err
+	}
+	if err := o.audit(ctx, t, actor, "approval.end", monitorNamed(m), reason); err != nil {
 		return Monitor{}, err
 	}
 	m, err := t.Monitor(ctx, m.ID)

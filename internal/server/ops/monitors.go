@@ -56,7 +56,10 @@ func (o *Ops) insert(ctx context.Context, t *store.Tx, actor people.Actor, in *M
 			return nil, err
 		}
 	}
-	return m, t.InsertEvents(ctx, []watch.Event{o.event(watch.EventCreated, m, actor, "made through the API")})
+	if err := o.audit(ctx, t, actor, "monitor.create", monitorNamed(m), m.Definition.URL); err != nil {
+		return nil, err
+	}
+	return m, t.InsertEvents(ctx, []watch.Event{o.event(watch.EventCreated, m, actor, "added")})
 }
 
 func checkExternalID(id string) []watch.Problem {
@@ -282,6 +285,9 @@ func (o *Ops) save(ctx context.Context, t *store.Tx, actor people.Actor, m *watc
 		if err := t.InsertEvents(ctx, []watch.Event{e}); err != nil {
 			return Monitor{}, err
 		}
+		if err := o.audit(ctx, t, actor, "monitor.edit", monitorNamed(m), e.Text); err != nil {
+			return Monitor{}, err
+		}
 	}
 	st, err := stateOf(ctx, t, m.ID, false)
 	return shown(m, st, o.now()), err
@@ -348,7 +354,7 @@ func (o *Ops) remove(ctx context.Context, t *store.Tx, actor people.Actor, m *wa
 	if err := o.close(ctx, t, m, watch.Removed, events); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, t, actor, "monitor.delete", "monitor:"+m.Definition.Name, m.Definition.URL); err != nil {
+	if err := o.audit(ctx, t, actor, "monitor.delete", monitorNamed(m), m.Definition.URL); err != nil {
 		return err
 	}
 	return t.DeleteMonitor(ctx, m.ID)
@@ -411,6 +417,13 @@ func (o *Ops) switchPause(ctx context.Context, t *store.Tx, actor people.Actor, 
 	revision := m.Revision
 	m.Paused, m.UpdatedAt = paused, o.now()
 	if err := t.UpdateMonitor(ctx, m, revision); err != nil {
+		return err
+	}
+	action := "monitor.pause"
+	if !paused {
+		action = "monitor.resume"
+	}
+	if err := o.audit(ctx, t, actor, action, monitorNamed(m), ""); err != nil {
 		return err
 	}
 	if !paused {

@@ -156,6 +156,9 @@ func (o *Ops) audit(ctx context.Context, t *store.Tx, actor people.Actor, action
 	return t.Audit(ctx, people.AuditEntry{At: o.now(), Actor: actor.Name(), Action: action, Object: object, Detail: detail})
 }
 
+// monitorNamed is a monitor as the audit names it.
+func monitorNamed(m *watch.Monitor) string { return "monitor:" + m.Definition.Name }
+
 func indexed(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
 // guarded reports whether something is approved of a monitor, or was before. What takes

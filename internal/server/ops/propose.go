@@ -99,6 +99,10 @@ func (o *Ops) propose(ctx context.Context, x *examined, approval watch.Approval,
 		if err := t.InsertEvents(ctx, []watch.Event{event}); err != nil {
 			return err
 		}
+		entry := people.AuditEntry{At: o.now(), Actor: event.Actor, Action: "surface.propose", Object: monitorNamed(m), Detail: accepted(approval.Items(), st.Digest, approval.Reason())}
+		if err := t.Audit(ctx, entry); err != nil {
+			return err
+		}
 		standing, err := o.proposals(ctx, t, m, st)
 		out = shown(m, st, o.now())
 		out.Proposals = proposalsOf(standing)
@@ -133,6 +137,9 @@ func (o *Ops) WithdrawProposal(ctx context.Context, actor people.Actor, id, prop
 			}
 		}
 		if err := t.DropProposal(ctx, id, proposal); err != nil {
+			return err
+		}
+		if err := o.audit(ctx, t, actor, "surface.unpropose", monitorNamed(m), ""); err != nil {
 			return err
 		}
 		e := o.event(watch.EventUnproposed, m, actor, "a proposal was withdrawn by who made it")

@@ -76,7 +76,7 @@ func (o *Ops) Reject(ctx context.Context, actor people.Actor, id int64, in Rejec
 		if err := t.InsertEvents(ctx, []watch.Event{r.Event(st.Surface.Incident, items)}); err != nil {
 			return err
 		}
-		if err := o.audit(ctx, t, actor, "surface.reject", "monitor:"+x.monitor.Definition.Name, detail); err != nil {
+		if err := o.audit(ctx, t, actor, "surface.reject", monitorNamed(x.monitor), detail); err != nil {
 			return err
 		}
 		out, err = o.reviewOf(ctx, t, x)

@@ -41,7 +41,11 @@ func (o *Ops) tend(ctx context.Context, actor people.Actor, id int64,
 			return err
 		}
 		out = saved[0]
-		return t.InsertEvents(ctx, []watch.Event{event})
+		if err := t.InsertEvents(ctx, []watch.Event{event}); err != nil {
+			return err
+		}
+		action := strings.Replace(event.Name, "_", ".", 1) // incident_snoozed is incident.snoozed
+		return o.audit(ctx, t, actor, action, fmt.Sprintf("incident:%d", id), string(next.Axis)+": "+event.Text)
 	})
 	return out, err
 }
@@ -133,10 +137,6 @@ func (o *Ops) Snooze(ctx context.Context, actor people.Actor, id int64, until ti
 			}
 			return i, event, nil
 		}
-		detail := "ended"
-		if !next.SnoozedUntil.IsZero() {
-			detail = "until " + next.SnoozedUntil.Format(time.RFC3339)
-		}
-		return next, event, o.audit(ctx, t, actor, "incident.snooze", fmt.Sprintf("incident:%d", id), string(i.Axis)+" "+detail)
+		return next, event, nil
 	})
 }
