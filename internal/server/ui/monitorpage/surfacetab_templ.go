@@ -1311,7 +1311,7 @@ func oneFinding(f lint.Finding) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = text.Line(f.Excerpt).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = text.Quote(f.Excerpt).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

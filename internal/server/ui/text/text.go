@@ -4,7 +4,10 @@ package text
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/runenames"
@@ -51,6 +54,45 @@ func Pieces(s string, maxBytes int) (pieces []Piece, cut bool) {
 	}
 	flush()
 	return pieces, cut
+}
+
+// escaped is a character in what [plain.Line] made of a text.
+var escaped = regexp.MustCompile(`\\u\{([0-9A-F]{4,6})\}`)
+
+// quoted cuts a text that [plain.Line] made safe: what it spelled out becomes a piece, as
+// if the text itself was there. A server that writes such a spelling in its text gets the
+// same, which shows too much rather than too little.
+func quoted(s string, maxBytes int) (pieces []Piece, cut bool) {
+	if len(s) > maxBytes {
+		s, cut = whole(s[:maxBytes]), true
+	}
+	last := 0
+	for _, at := range escaped.FindAllStringSubmatchIndex(s, -1) {
+		between, _ := Pieces(s[last:at[0]], maxBytes)
+		pieces = append(append(pieces, between...), spelled(s[at[2]:at[3]]))
+		last = at[1]
+	}
+	rest, _ := Pieces(s[last:], maxBytes)
+	return append(pieces, rest...), cut
+}
+
+// spelled is a character that cannot be shown, given its code point. Breaks and tabs have
+// signs that everybody knows.
+func spelled(hex string) Piece {
+	n, err := strconv.ParseInt(hex, 16, 32)
+	if err != nil || n > unicode.MaxRune {
+		return Piece{Text: "U+" + hex, Name: "not a character"}
+	}
+	p := Piece{Text: "U+" + hex, Name: runenames.Name(rune(n))}
+	switch n {
+	case '\n':
+		p = Piece{Text: "↵", Name: "LINE FEED"}
+	case '\r':
+		p = Piece{Text: "␍", Name: "CARRIAGE RETURN"}
+	case '\t':
+		p = Piece{Text: "⇥", Name: "TAB"}
+	}
+	return p
 }
 
 // tall tells whether a block of a text may be higher than what is shown of it at a time, on
