@@ -191,3 +191,14 @@ func TestMany(t *testing.T) {
 	}
 	has(t, a, "10000", "Older ones")
 }
+
+// What is over is told as what was.
+func TestOver(t *testing.T) {
+	w := uitest.New(t)
+	m, path := changed(t, w)
+	has(t, w.Get("editor", path), "What is wrong", "The server tells agents something else", "Review what it tells agents")
+	w.See(m, uitest.Surface(t, "", uitest.Named(1)...))
+	a := w.Get("editor", path)
+	has(t, a, "Resolved", "What was wrong", "It is over. The server told agents something else")
+	hasNot(t, a, "What is wrong", "The server tells agents something else", "accept it or not", "Review what it tells agents")
+}

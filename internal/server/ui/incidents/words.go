@@ -27,6 +27,9 @@ func stageName(ctx context.Context, s watch.Stage) string {
 
 // meaning says in plain words what an incident is.
 func meaning(ctx context.Context, i *watch.Incident) string {
+	if !i.Open() {
+		return meant(ctx, i)
+	}
 	switch i.State {
 	case watch.Down:
 		return lang.T(ctx, "Checks of this server fail: agents cannot use it.")
@@ -44,6 +47,27 @@ func meaning(ctx context.Context, i *watch.Incident) string {
 		return lang.T(ctx, "Checks cannot be run here, so nothing is known of any server.")
 	}
 	return ""
+}
+
+// meant is meaning for what is over.
+func meant(ctx context.Context, i *watch.Incident) string {
+	switch i.State {
+	case watch.Down:
+		return lang.T(ctx, "It is over. Checks of this server failed: agents could not use it.")
+	case watch.Degraded:
+		return lang.T(ctx, "It is over. The server worked, but worse than it should.")
+	case watch.Misconfigured:
+		return lang.T(ctx, "It is over. The server could not be checked as it was set up, and may have been well itself.")
+	case watch.Changed:
+		return lang.T(ctx, "It is over. The server told agents something else than was approved by then.")
+	case watch.Inconsistent:
+		return lang.T(ctx, "It is over. The server did not tell everybody the same.")
+	case watch.Flagged:
+		return lang.T(ctx, "It is over. What the server told agents had traits of an attack or a trap.")
+	case watch.Blind:
+		return lang.T(ctx, "It is over. Checks could not be run here, so nothing was known of any server.")
+	}
+	return lang.T(ctx, "It is over.")
 }
 
 // who is an actor as a page says it.
