@@ -206,7 +206,7 @@ func (a area) showWith(q *shell.Request, refused *ops.Error) error {
 	}
 	status := http.StatusOK
 	if refused != nil {
-		p.comment = q.PostFormValue("comment")
+		p.comment = q.Value("comment")
 		status = shell.Status(refused)
 	}
 	return q.Show(shell.Page{
@@ -232,14 +232,14 @@ func (a area) act(q *shell.Request, done string, f func(id int64) error) error {
 
 func (a area) acknowledge(q *shell.Request) error {
 	return a.act(q, "acknowledged", func(id int64) error {
-		_, err := a.ops.Acknowledge(q.Context(), q.Actor, id, q.PostFormValue("comment"))
+		_, err := a.ops.Acknowledge(q.Context(), q.Actor, id, q.Value("comment"))
 		return err
 	})
 }
 
 func (a area) comment(q *shell.Request) error {
 	return a.act(q, "commented", func(id int64) error {
-		_, err := a.ops.Comment(q.Context(), q.Actor, id, q.PostFormValue("comment"))
+		_, err := a.ops.Comment(q.Context(), q.Actor, id, q.Value("comment"))
 		return err
 	})
 }

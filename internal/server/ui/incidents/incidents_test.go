@@ -139,6 +139,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What is written in lines is shown in lines, however browsers send them.
+func TestLines(t *testing.T) {
+	w := uitest.New(t)
+	_, path := changed(t, w)
+	if a := w.Post("editor", path+"/comments", url.Values{"comment": {"one" + strings.Repeat("\r\n", 1994) + "two"}}); a.Status != http.StatusSeeOther {
+		t.Errorf("2000 characters: %d", a.Status)
+	}
+	a := w.Get("viewer", path)
+	has(t, a, "one\n\n")
+	hasNot(t, a, "U+000D")
+}
+
 func TestBulk(t *testing.T) {
 	w := uitest.New(t)
 	_, path := changed(t, w)

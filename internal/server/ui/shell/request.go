@@ -161,8 +161,11 @@ func (q *Request) SignedIn(token string, expires time.Time) {
 // SignedOut removes the cookie of the session.
 func (q *Request) SignedOut() { q.SignedIn("", q.Now()) }
 
-// Value is a field of the form that was sent, without blanks around it.
-func (q *Request) Value(name string) string { return strings.TrimSpace(q.PostFormValue(name)) }
+// Value is a field of the form that was sent, without blanks around it. Its lines end as
+// they were typed: browsers send each end as two characters.
+func (q *Request) Value(name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(q.PostFormValue(name), "\r\n", "\n"))
+}
 
 // Values are all values of a field that are not blank.
 func (q *Request) Values(name string) []string {
