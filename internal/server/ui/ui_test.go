@@ -64,7 +64,7 @@ func TestHeaders(t *testing.T) {
 // TestDone: only a page of this server says that something was done.
 func TestDone(t *testing.T) {
 	w := uitest.New(t)
-	const text = "Accepted. It is what is approved now."
+	const text = "Accepted. What was chosen is approved now."
 	for site, want := range map[string]bool{"same-origin": true, "": true, "cross-site": false, "same-site": false, "none": false} {
 		var headers []string
 		if site != "" {

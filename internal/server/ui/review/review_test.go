@@ -229,6 +229,8 @@ func TestWhoMayNot(t *testing.T) {
 	} {
 		if a := w.Post("approver", path(m, ""), form(t, w, "approver", body, more)); a.Status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", what, a.Status)
+		} else if what == "nothing chosen" && strings.Count(a.Body, "Nothing is chosen.") != 1 {
+			t.Errorf("%s is said %d times", what, strings.Count(a.Body, "Nothing is chosen."))
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -291,7 +293,7 @@ func TestAcceptWhole(t *testing.T) {
 		t.Errorf("%d, %d changes, %s", a.Status, len(r.Changes), now.Status.Posture.State)
 	}
 	body = w.Get("approver", path(m, "")).Body
-	has(t, body, "Nothing is to be decided", "Withdraw what is approved")
+	has(t, body, "Nothing is to be decided", "Withdraw what is approved", `<a href="/">Back to the overview</a>`)
 	hasNot(t, body, `name="what"`, `name="reason"`, "to decide here.")
 }
 

@@ -60,7 +60,7 @@ var stateNames = map[string]string{
 
 // doneTexts are what Go can say that was done.
 var doneTexts = map[string]string{
-	"saved": "Saved.", "created": "Created.", "deleted": "Deleted.", "accepted": "Accepted. It is what is approved now.",
+	"saved": "Saved.", "created": "Created.", "deleted": "Deleted.", "accepted": "Accepted. What was chosen is approved now.",
 	"proposed": "Noted. A second person has to accept the same.", "paused": "Paused.", "resumed": "Resumed.",
 	"running": "A check runs now.", "acknowledged": "Acknowledged. Nobody else is told.", "sent": "Sent. The receiver took it.",
 	"signed-out": "You are signed out.", "revoked": "Ended.",
