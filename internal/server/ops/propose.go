@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcpvigil/mcpvigil/internal/people"
@@ -93,6 +94,9 @@ func (o *Ops) propose(ctx context.Context, x *examined, approval watch.Approval,
 			return err
 		}
 		p, event := watch.Propose(approval, m, st.Digest, sel, account, o.now())
+		if err := o.supersede(ctx, t, m, st, &p); err != nil {
+			return err
+		}
 		if err := t.Propose(ctx, &p); err != nil {
 			return err
 		}
@@ -109,6 +113,26 @@ func (o *Ops) propose(ctx context.Context, x *examined, approval watch.Approval,
 		return err
 	})
 	return out, err
+}
+
+// supersede drops what the same person proposed before of the same items: who presses
+// twice, or thinks of a better reason, leaves one proposal to decide about.
+func (o *Ops) supersede(ctx context.Context, t *store.Tx, m *watch.Monitor, st *watch.State, p *watch.Proposal) error {
+	standing, err := o.proposals(ctx, t, m, st)
+	if err != nil {
+		return err
+	}
+	for i := range standing {
+		old := &standing[i]
+		same := old.Selection.All == p.Selection.All && slices.Equal(old.Selection.Changes, p.Selection.Changes) && slices.Equal(old.Selection.Findings, p.Selection.Findings)
+		if old.Account != p.Account || !same {
+			continue
+		}
+		if err := t.DropProposal(ctx, m.ID, old.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WithdrawProposal takes the own proposal back.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -392,6 +393,28 @@ func TestTwoPersons(t *testing.T) {
 	}
 	if a := same("admin", w.Get("admin", path(m, "")).Body); a.Status != http.StatusConflict {
 		t.Errorf("accepted twice: %d", a.Status)
+	}
+}
+
+// Who proposes the same twice has one proposal, with the later reason.
+func TestTwoPersonsTwice(t *testing.T) {
+	w := uitest.New(t, func(d *ops.Deps) { d.TwoPersons = true })
+	m := drifted(t, w)
+	body := w.Get("approver", path(m, "")).Body
+	for _, more := range []url.Values{
+		{"item": {box(t, body, "add")}}, {"what": {"all"}}, {"item": {box(t, body, "add")}, "reason": {"a better reason"}},
+	} {
+		if a := w.Post("approver", path(m, ""), form(t, w, "approver", body, more)); a.Location != path(m, "?done=proposed") {
+			t.Fatalf("%d to %q", a.Status, a.Location)
+		}
+	}
+	var reasons []string
+	r, _ := left(t, w, m)
+	for _, p := range r.Proposals {
+		reasons = append(reasons, p.Reason)
+	}
+	if slices.Sort(reasons); !slices.Equal(reasons, []string{"a better reason", "reviewed"}) {
+		t.Errorf("what stands is %q", reasons)
 	}
 }
 
