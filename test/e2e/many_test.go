@@ -225,3 +225,18 @@ func oneRow(t *testing.T, s *server, own monitor, live *scripted) {
 		t.Errorf("one change touched %d rows (%q) and added %d elements", len(got.Rows), got.Rows, got.Nodes)
 	}
 }
+
+// TestLastGone: who deletes the last monitor leaves no overview that says one needs a
+// person.
+func TestLastGone(t *testing.T) {
+	m := newMCP(t, tool("search", "Searches."))
+	m.fall(true) // so that nothing of it is approved, and it is deleted without a proof
+	s := newServer(t, nil)
+	docs := s.add("docs", m.URL)
+	p := s.open(t, "viewer")
+	p.visit("/")
+	p.sees("1 monitor needs a person")
+	s.api("admin", http.MethodDelete, fmt.Sprintf("/monitors/%d", docs.ID), nil, nil)
+	p.sees("Nothing is watched yet.")
+	p.until("the heading to be gone", `!document.body.innerText.includes("needs a person")`)
+}

@@ -95,7 +95,13 @@ function open() {
   };
   on("row", swap);
   on("tiles", swap);
-  on("gone", (id) => document.getElementById(id)?.remove());
+  on("gone", (id) => {
+    const row = document.getElementById(id);
+    const list = row?.parentElement;
+    row?.remove();
+    // What stands above a list, and in the place of an empty one, is not sent by itself.
+    if (list && !list.querySelector("li[id^='m-']")) reload();
+  });
   on("order", () => place.querySelector("[data-live-order]")?.removeAttribute("hidden"));
   on("reload", reload);
   on("end", () => location.reload()); // which leads to where a person signs in
