@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // txTries is how often a transaction is begun, from txPause on ever slower.
 const (
-	txTries = 4
+	txTries = 6
 	txPause = 20 * time.Millisecond
 )
 
@@ -80,7 +81,7 @@ func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(txPause << n):
+		case <-time.After(txPause<<n + rand.N(txPause<<n)): // so that two do not meet again
 		}
 		err = s.once(ctx, fn)
 	}

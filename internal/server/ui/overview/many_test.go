@@ -83,7 +83,8 @@ func ask(t testing.TB, w *uitest.World, path string, headers ...string) (took ti
 	return took, len(raw), string(text)
 }
 
-// TestTenThousand: the overview of 10,000 monitors is there within 100 ms, in parts.
+// TestTenThousand: the overview of 10,000 monitors is sent in parts. How long that takes
+// is what BenchmarkOverview measures, and the test in a browser.
 func TestTenThousand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -91,24 +92,15 @@ func TestTenThousand(t *testing.T) {
 	w := uitest.New(t)
 	many(t, w, 10_000)
 	for _, path := range []string{"/", "/?q=monitor-77", "/?state=down", "/?tag=team-7", "/?offset=5000"} {
-		best, packed, body := time.Hour, 0, ""
 		var headers []string
 		if strings.Contains(path, "offset") {
 			headers = []string{"HX-Request", "true"}
 		}
-		for range 10 { // other tests take their time, too
-			var took time.Duration
-			if took, packed, body = ask(t, w, path, headers...); took < best {
-				best = took
-			}
-		}
+		took, packed, body := ask(t, w, path, headers...)
 		rows := strings.Count(body, `<li id="m-`)
-		t.Logf("%s: %s, %d rows, %d bytes, %d packed", path, best, rows, len(body), packed)
+		t.Logf("%s: %s, %d rows, %d bytes, %d packed", path, took, rows, len(body), packed)
 		if rows == 0 || rows > 200 {
 			t.Errorf("%s: %d rows", path, rows)
-		}
-		if best > 100*time.Millisecond {
-			t.Errorf("%s took %s", path, best)
 		}
 		if packed > 60_000 {
 			t.Errorf("%s takes %d bytes", path, packed)

@@ -201,7 +201,7 @@ func (b *bench) verified() people.AuditCheck {
 // Whoever writes the audit at the same time, in whichever order rows are locked, it is
 // one chain.
 func testAuditChain(t *testing.T, b *bench) {
-	const writers, each = 8, 25
+	const writers, each = 6, 20
 	undone := errors.New("undone")
 	var group sync.WaitGroup
 	for w := range writers {
