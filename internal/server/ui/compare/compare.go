@@ -61,6 +61,8 @@ type comparing struct {
 	Set   *changes.Set
 	View  changes.View
 	Cards []*changes.Card
+	// Lost: a moment that was asked for is none of the monitor, and another one is shown.
+	Lost bool
 	// Same: both surfaces are one.
 	Same        bool
 	Part, Parts int
@@ -132,6 +134,8 @@ func (c *comparing) moments() {
 	known := func(s *chosen) bool {
 		return slices.ContainsFunc(s.Moments, func(m ops.Sighting) bool { return m.Digest == s.Digest })
 	}
+	lost := func(s *chosen) bool { return s.Monitor != nil && s.Digest != "" && !known(s) }
+	c.Lost = lost(&c.A) || lost(&c.B)
 	if !known(&c.B) {
 		c.B.Digest = ""
 		if len(c.B.Moments) > 0 {

@@ -37,7 +37,12 @@ func TestCompare(t *testing.T) {
 	has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging").Body, "the same surface")
 	has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging&before="+url.QueryEscape(first.Digest().String())).Body, "<ins>three</ins>")
 	has(t, w.Get("viewer", "/compare?monitor=stag").Body, "There is no monitor of this name.", "monitor=search-staging")
-	has(t, w.Get("viewer", "/compare?monitor=search&before=nonsense").Body, "<ins>three</ins>")
+	// What is not kept any more is not taken for what is shown in its place.
+	const lost = "is not kept any more"
+	has(t, w.Get("viewer", "/compare?monitor=search&before=nonsense").Body, "<ins>three</ins>", lost)
+	if strings.Contains(w.Get("viewer", "/compare?monitor=search").Body, lost) {
+		t.Error("nothing was asked for, and it is said to be lost")
+	}
 }
 
 func TestSearch(t *testing.T) {
