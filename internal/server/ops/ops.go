@@ -118,7 +118,7 @@ func (p Proof) factor() people.Factor {
 func (Proof) String() string { return "***" }
 
 func proofRequired(what string) error {
-	return refuse(ProofRequired, "a person who may approve has to do it: signed in, with the members password and code of the request, or with a passkey on the pages",
+	return refuse(ProofRequired, "a person who may approve has to do it: signed in, and with a passkey, or with password and code (members of these names in a request)",
 		"%s needs the proof of a person", what)
 }
 
