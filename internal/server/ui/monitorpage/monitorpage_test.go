@@ -339,3 +339,14 @@ func TestGerman(t *testing.T) {
 		hasNot(t, body, "%!", "Nothing to do.", ">Overview<", ">Checks<", ">Timeline<", "Show more")
 	}
 }
+
+// A monitor that has just been checked is not said to have had no check.
+func TestNothingSummedUp(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("search")
+	w.See(m, uitest.Surface(t, "", uitest.Named(1)...))
+	body := w.Get("viewer", fmt.Sprintf("/monitors/%d", m.ID)).Body
+	if !strings.Contains(body, "no checks summed up yet") || strings.Contains(body, "0 checks") {
+		t.Errorf("the page says %s", body)
+	}
+}
