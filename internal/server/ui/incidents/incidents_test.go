@@ -214,3 +214,20 @@ func TestOver(t *testing.T) {
 	has(t, a, "Resolved", "What was wrong", "It is over. The server told agents something else")
 	hasNot(t, a, "What is wrong", "The server tells agents something else", "accept it or not", "Review what it tells agents")
 }
+
+// That somebody rejected a change is told in words, with the reason.
+func TestRejected(t *testing.T) {
+	w := uitest.New(t)
+	m, path := changed(t, w)
+	r := watch.Rejection{Monitor: m.ID, Account: "approver", Reason: "It asks for keys.", CreatedAt: time.Now()}
+	event := r.Event(only(t, w).ID, nil)
+	err := w.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertEvents(t.Context(), []watch.Event{event})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.Get("viewer", path)
+	has(t, a, "approver does not accept what changed:", "It asks for keys.")
+	hasNot(t, a, watch.EventRejected)
+}

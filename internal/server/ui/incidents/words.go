@@ -165,6 +165,8 @@ func (e entry) words(ctx context.Context) string {
 		return lang.T(ctx, "Over")
 	case watch.EventAcknowledged:
 		return lang.T(ctx, "%s looks after it", by)
+	case watch.EventRejected:
+		return lang.T(ctx, "%s does not accept what changed:", by)
 	case watch.EventCommented:
 		return lang.T(ctx, "%s says:", by)
 	case watch.EventSnoozed:
