@@ -129,7 +129,7 @@ func (o *Ops) Snooze(ctx context.Context, actor people.Actor, id int64, until ti
 			Field: "until", Text: "is not within the next 7 days", Hint: "give a time to come, at most 7 days from now",
 		})
 	}
-	return o.tend(ctx, actor, id, func(t *store.Tx, i watch.Incident) (watch.Incident, watch.Event, error) {
+	return o.tend(ctx, actor, id, func(_ *store.Tx, i watch.Incident) (watch.Incident, watch.Event, error) {
 		next, event := watch.Snooze(i, until, actor.Name(), now)
 		if event.Name == "" {
 			if !until.IsZero() {
