@@ -65,9 +65,10 @@ type Field struct {
 	// any field that stayed and have a finding.
 	Outline []Property
 
-	// Hints: it is the annotations of a tool.
+	// Hints: it is the annotations of a tool; Whole: of one that came or went.
 	Hints  []diff.Hint
 	Others bool
+	Whole  bool
 
 	// Before and After are the raw JSON, readable; JSONCut tells that it is cut.
 	Before, After string
@@ -114,6 +115,7 @@ func at(items []surface.Item, n int) []byte {
 
 type fields struct {
 	item   *Item
+	whole  bool // it came or went
 	extent Extent
 	out    []Field
 	told   map[string]bool // the places whose texts are shown
@@ -136,11 +138,11 @@ func (f *fields) between(before, after []byte) {
 	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
 	for _, name := range names {
 		x, y := a.Get(name), b.Get(name)
-		whole := before == nil || after == nil
-		if !whole && bytes.Equal(x.Raw(), y.Raw()) && x.Exists() == y.Exists() && !f.found(rawjson.Pointer(name)) {
+		f.whole = before == nil || after == nil
+		if !f.whole && bytes.Equal(x.Raw(), y.Raw()) && x.Exists() == y.Exists() && !f.found(rawjson.Pointer(name)) {
 			continue
 		}
-		if whole && name == "name" { // it is the heading
+		if f.whole && name == "name" { // it is the heading
 			if !f.found("/name") {
 				continue
 			}
@@ -204,6 +206,7 @@ func (f *fields) add(name string, a, b rawjson.Value) {
 	case name == "inputSchema" || name == "outputSchema":
 		f.schema(&field, a, b)
 	case name == "annotations" && f.item.Kind == surface.Tool:
+		field.Whole = f.whole
 		field.Hints, field.Others = diff.Annotations(a.Raw(), b.Raw())
 		f.unsaid(&field, b)
 	default:

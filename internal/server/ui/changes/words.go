@@ -143,6 +143,29 @@ func whatText(ctx context.Context, what diff.What) string {
 	}
 }
 
+// saysText says in words what an annotation of a tool that came or went says.
+func saysText(ctx context.Context, h diff.Hint) string {
+	yes := h.Before && h.SaidBefore || h.After && h.SaidAfter
+	switch {
+	case h.Name == "readOnlyHint" && yes:
+		return lang.T(ctx, "Says that it only reads")
+	case h.Name == "readOnlyHint":
+		return lang.T(ctx, "Says that it may change things")
+	case h.Name == "destructiveHint" && yes:
+		return lang.T(ctx, "Says that it may destroy")
+	case h.Name == "destructiveHint":
+		return lang.T(ctx, "Says that it destroys nothing")
+	case h.Name == "idempotentHint" && yes:
+		return lang.T(ctx, "Says that it may be repeated without further effect")
+	case h.Name == "idempotentHint":
+		return lang.T(ctx, "Says that to repeat it has an effect")
+	case yes:
+		return lang.T(ctx, "Says that it reaches outside")
+	default:
+		return lang.T(ctx, "Says that it does not reach outside")
+	}
+}
+
 // hintText says in words what became of an annotation.
 func hintText(ctx context.Context, h diff.Hint) string {
 	if h.Before == h.After {

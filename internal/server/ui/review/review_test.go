@@ -120,6 +120,19 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestAnnotations: those of a tool that came are said as they are, those of one that
+// stayed by what became of them.
+func TestAnnotations(t *testing.T) {
+	w := uitest.New(t)
+	m := w.Monitor("search")
+	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Annotations: map[string]any{"readOnlyHint": true}}))
+	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Annotations: map[string]any{"readOnlyHint": false}},
+		uitest.Tool{Name: "wipe", Annotations: map[string]any{"destructiveHint": true}}))
+	body := w.Get("approver", path(m, "")).Body
+	has(t, body, "No longer says that it only reads", "readOnlyHint: true → false", "Says that it may destroy", "destructiveHint: true<")
+	hasNot(t, body, "means the same as before")
+}
+
 func TestAcceptOneItem(t *testing.T) {
 	w := uitest.New(t)
 	m := drifted(t, w)
