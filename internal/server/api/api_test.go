@@ -24,6 +24,7 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/seal"
 	"github.com/mcpvigil/mcpvigil/internal/server/api"
 	"github.com/mcpvigil/mcpvigil/internal/server/ops"
+	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 	"github.com/mcpvigil/mcpvigil/internal/server/web"
 	"github.com/mcpvigil/mcpvigil/internal/store"
 	"github.com/mcpvigil/mcpvigil/internal/watch"
@@ -57,24 +58,6 @@ func (e *fakeEngine) Binding(_ context.Context, m *watch.Monitor) (baseline.Bind
 	return baseline.BindingOf(t, ""), nil
 }
 
-// logged is a log that is read while it is written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // world is a server with a store of its own.
 type world struct {
 	t      testing.TB
@@ -83,7 +66,7 @@ type world struct {
 	store  *store.Store
 	people *people.People
 	engine *fakeEngine
-	log    *logged
+	log    *uitest.Log
 	offset atomic.Int64 // of the clock
 	// credentials by role: "session viewer", "key editor".
 	credentials map[string]string
@@ -113,7 +96,7 @@ func open(t testing.TB, url string) *store.Store {
 
 func newWorld(t testing.TB, s *store.Store, change ...func(*api.Deps)) *world {
 	t.Helper()
-	w := &world{t: t, store: s, engine: &fakeEngine{}, credentials: map[string]string{}, codes: map[string]func() string{}, log: new(logged)}
+	w := &world{t: t, store: s, engine: &fakeEngine{}, credentials: map[string]string{}, codes: map[string]func() string{}, log: new(uitest.Log)}
 	t.Cleanup(func() {
 		if text := w.log.String(); text != "" {
 			t.Errorf("the server logged:\n%s", text)

@@ -55,13 +55,13 @@ func Shown(s *people.Session, p Proof) (people.Factor, error) {
 	if unshown(s, p) {
 		return nil, proofRequired("this")
 	}
-	return p.factor(), nil
+	return p.Shown(), nil
 }
 
 // unshown tells whether a person shows nothing who could: who signs in with an OpenID
 // provider has no password, and a session that has just begun counts.
 func unshown(s *people.Session, p Proof) bool {
-	return p.factor() == nil && s.Account().Password != ""
+	return p.Shown() == nil && s.Account().Password != ""
 }
 
 // Accounts are all accounts.
@@ -83,7 +83,7 @@ func (o *Ops) CreateAccount(ctx context.Context, actor people.Actor, in AccountI
 	if unshown(session, in.Proof) {
 		return people.Account{}, proofRequired("to make an account")
 	}
-	a, err := o.people.CreateAccount(ctx, session, in.factor(), in.Name, in.NewPassword, in.Role)
+	a, err := o.people.CreateAccount(ctx, session, in.Shown(), in.Name, in.NewPassword, in.Role)
 	return a, Personal(err)
 }
 
@@ -103,7 +103,7 @@ func (o *Ops) EditAccount(ctx context.Context, actor people.Actor, id int64, edi
 	if unshown(session, edit.Proof) {
 		return people.Account{}, proofRequired("to change an account")
 	}
-	factor := edit.factor()
+	factor := edit.Shown()
 	switch {
 	case edit.Role != nil && edit.Disabled == nil && edit.NewPassword == nil:
 		err = o.people.SetRole(ctx, session, factor, id, *edit.Role)
@@ -151,7 +151,7 @@ func (o *Ops) CreateKey(ctx context.Context, actor people.Actor, in KeyInput) (N
 	if in.ExpiresAt != nil {
 		expires = in.ExpiresAt.UTC()
 	}
-	text, key, err := o.people.CreateKey(ctx, session, in.factor(), in.Name, in.Role, expires)
+	text, key, err := o.people.CreateKey(ctx, session, in.Shown(), in.Name, in.Role, expires)
 	return NewKey{Key: key, Text: text}, Personal(err)
 }
 

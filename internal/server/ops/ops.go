@@ -100,8 +100,8 @@ type Proof struct {
 	Factor people.Factor `json:"-"`
 }
 
-// factor is what the person shows, or nil.
-func (p Proof) factor() people.Factor {
+// Shown is what the person shows, or nil.
+func (p Proof) Shown() people.Factor {
 	switch {
 	case p.Factor != nil:
 		return p.Factor
@@ -126,13 +126,13 @@ func proofRequired(what string) error {
 // outside of transactions.
 func (o *Ops) prove(ctx context.Context, actor people.Actor, p Proof, what string, st people.Statement) (people.Proof, error) {
 	session, ok := actor.Session()
-	if !ok || p.factor() == nil {
+	if !ok || p.Shown() == nil {
 		return people.Proof{}, proofRequired(what)
 	}
 	if !actor.Can(people.Approve) {
 		return people.Proof{}, refuse(Forbidden, "ask somebody with the role approver", "%s needs the role approver", what)
 	}
-	proof, err := o.people.Prove(ctx, session, p.factor(), st)
+	proof, err := o.people.Prove(ctx, session, p.Shown(), st)
 	if err != nil {
 		return people.Proof{}, Personal(err)
 	}

@@ -17,7 +17,7 @@ func (o *Ops) ResetFactors(ctx context.Context, actor people.Actor, id int64, p 
 	if unshown(session, p) {
 		return proofRequired("to change an account")
 	}
-	return Personal(o.people.ResetFactors(ctx, session, p.factor(), id))
+	return Personal(o.people.ResetFactors(ctx, session, p.Shown(), id))
 }
 
 // EndSessions ends all sessions of an account.

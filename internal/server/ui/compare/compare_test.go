@@ -12,15 +12,6 @@ import (
 	"github.com/mcpvigil/mcpvigil/internal/server/ui/uitest"
 )
 
-func has(t *testing.T, body string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(body, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-}
-
 func TestCompare(t *testing.T) {
 	w := uitest.New(t)
 	m, other := w.Monitor("search"), w.Monitor("search-staging")
@@ -28,18 +19,18 @@ func TestCompare(t *testing.T) {
 	w.See(m, first)
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Description: "Adds three numbers.<script>"}))
 	w.See(other, uitest.Surface(t, "", uitest.Tool{Name: "add", Description: "Adds three numbers.<script>"}))
-	has(t, w.Get("viewer", "/compare").Body, "Choose a monitor", `value="search-staging"`)
+	uitest.Has(t, w.Get("viewer", "/compare").Body, "Choose a monitor", `value="search-staging"`)
 	body := w.Get("viewer", "/compare?monitor=search").Body
-	has(t, body, "<del>two</del>", "<ins>three</ins>", "&lt;script&gt;", "1 item differs.")
+	uitest.Has(t, body, "<del>two</del>", "<ins>three</ins>", "&lt;script&gt;", "1 item differs.")
 	if strings.Contains(body, "Fails") || strings.Contains(body, `type="checkbox"`) || strings.Contains(body, "<script>") {
 		t.Error("something can be decided, or runs")
 	}
-	has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging").Body, "the same surface")
-	has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging&before="+url.QueryEscape(first.Digest().String())).Body, "<ins>three</ins>")
-	has(t, w.Get("viewer", "/compare?monitor=stag").Body, "There is no monitor of this name.", "monitor=search-staging")
+	uitest.Has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging").Body, "the same surface")
+	uitest.Has(t, w.Get("viewer", "/compare?monitor=search&with=search-staging&before="+url.QueryEscape(first.Digest().String())).Body, "<ins>three</ins>")
+	uitest.Has(t, w.Get("viewer", "/compare?monitor=stag").Body, "There is no monitor of this name.", "monitor=search-staging")
 	// What is not kept any more is not taken for what is shown in its place.
 	const lost = "is not kept any more"
-	has(t, w.Get("viewer", "/compare?monitor=search&before=nonsense").Body, "<ins>three</ins>", lost)
+	uitest.Has(t, w.Get("viewer", "/compare?monitor=search&before=nonsense").Body, "<ins>three</ins>", lost)
 	if strings.Contains(w.Get("viewer", "/compare?monitor=search").Body, lost) {
 		t.Error("nothing was asked for, and it is said to be lost")
 	}
@@ -59,12 +50,12 @@ func TestSearch(t *testing.T) {
 		"übergröß": {"<mark>Übergröß</mark>", "U+202E"}, "<b>": {"<mark>&lt;b&gt;</mark>"}, `"quoted"`: {"<mark>&#34;quoted&#34;</mark>"}, "add": {">add<"}, "old_tool": {"No server says this."},
 	} {
 		body := w.Get("viewer", "/search?q="+url.QueryEscape(query)).Body
-		has(t, body, wants...)
+		uitest.Has(t, body, wants...)
 		if strings.Contains(body, "<b>") {
 			t.Errorf("%s: markup of a server", query)
 		}
 	}
-	has(t, w.Get("viewer", "/search?q=old_tool&past=yes").Body, "<mark>old_tool</mark>")
+	uitest.Has(t, w.Get("viewer", "/search?q=old_tool&past=yes").Body, "<mark>old_tool</mark>")
 	if a := w.Get("viewer", "/search?q=x"); a.Status != http.StatusUnprocessableEntity {
 		t.Errorf("one letter: %d", a.Status)
 	}

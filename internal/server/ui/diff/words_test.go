@@ -93,10 +93,8 @@ func FuzzWords(f *testing.F) {
 	f.Add("Reads a file.", "Reads a small file.")
 	f.Add("a\x00\xff", "\u202ea\n")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		if len(before)+len(after) > 1<<16 {
-			t.Skip()
-		}
-		whole(t, before, after)
+		const most = 1 << 15
+		whole(t, before[:min(len(before), most)], after[:min(len(after), most)])
 	})
 }
 

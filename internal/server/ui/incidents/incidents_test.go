@@ -34,38 +34,20 @@ func only(t *testing.T, w *uitest.World) watch.Incident {
 	return page.Items[0]
 }
 
-func has(t *testing.T, a uitest.Answer, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.Body, text) {
-			t.Errorf("the page has no %q:\n%s", text, a.Body)
-		}
-	}
-}
-
-func hasNot(t *testing.T, a uitest.Answer, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if strings.Contains(a.Body, text) {
-			t.Errorf("the page has %q", text)
-		}
-	}
-}
-
 func TestListAndPage(t *testing.T) {
 	w := uitest.New(t)
-	has(t, w.Get("viewer", "/incidents"), "Nothing is open that nobody looks after.")
+	uitest.Has(t, w.Get("viewer", "/incidents"), "Nothing is open that nobody looks after.")
 	m, path := changed(t, w)
 	list := w.Get("viewer", "/incidents")
-	has(t, list, path, "search", "Changed", "nobody was told")
-	hasNot(t, list, "<button data-key=\"a\"", `type="checkbox"`)
+	uitest.Has(t, list, path, "search", "Changed", "nobody was told")
+	uitest.HasNot(t, list, "<button data-key=\"a\"", `type="checkbox"`)
 	part := w.Get("viewer", "/incidents?stage=open", "HX-Request", "true")
-	has(t, part, path)
-	hasNot(t, part, "<html")
+	uitest.Has(t, part, path)
+	uitest.HasNot(t, part, "<html")
 	page := w.Get("viewer", path)
-	has(t, page, fmt.Sprintf("/monitors/%d/review", m.ID), "tool_0001", "Nobody is told: there is no policy default.", `<a href="/settings/escalations">`, "Opened")
-	hasNot(t, page, "<textarea", "/snooze", "/assign", "/acknowledge")
-	has(t, w.Get("editor", path), `formaction="`+path+`/acknowledge"`, path+"/snooze", path+"/assign", `data-key="a"`)
+	uitest.Has(t, page, fmt.Sprintf("/monitors/%d/review", m.ID), "tool_0001", "Nobody is told: there is no policy default.", `<a href="/settings/escalations">`, "Opened")
+	uitest.HasNot(t, page, "<textarea", "/snooze", "/assign", "/acknowledge")
+	uitest.Has(t, w.Get("editor", path), `formaction="`+path+`/acknowledge"`, path+"/snooze", path+"/assign", `data-key="a"`)
 	if a := w.Get("viewer", "/incidents/4711"); a.Status != http.StatusNotFound {
 		t.Errorf("an incident that is not there: %d", a.Status)
 	}
@@ -78,7 +60,7 @@ func TestWhatToDo(t *testing.T) {
 		w.Observe(m, &watch.Observation{Result: watch.Result{Status: "misconfigured", Reason: "auth-required"}})
 	}
 	path := regexp.MustCompile(`/incidents/\d+`).FindString(w.Get("viewer", "/incidents").Body)
-	has(t, w.Get("viewer", path), "the server itself may be well", "What to do", watch.ReasonHint("auth-required"))
+	uitest.Has(t, w.Get("viewer", path), "the server itself may be well", "What to do", watch.ReasonHint("auth-required"))
 }
 
 // The link of a notification leads here, by way of signing in.
@@ -104,22 +86,22 @@ func TestActs(t *testing.T) {
 		}
 	}
 	do("/comments", url.Values{"comment": {"seen <b>before</b>"}}, "commented")
-	has(t, w.Get("viewer", path), "editor says:", "seen &lt;b&gt;before&lt;/b&gt;")
+	uitest.Has(t, w.Get("viewer", path), "editor says:", "seen &lt;b&gt;before&lt;/b&gt;")
 	do("/assign", url.Values{"assignee": {"approver"}}, "assigned")
-	has(t, w.Get("viewer", path), "editor gave it to approver")
+	uitest.Has(t, w.Get("viewer", path), "editor gave it to approver")
 	do("/snooze", url.Values{"for": {"1h"}}, "snoozed")
 	if i := only(t, w); time.Until(i.SnoozedUntil).Round(time.Minute) != time.Hour {
 		t.Errorf("snoozed until %s", i.SnoozedUntil)
 	}
-	has(t, w.Get("viewer", "/incidents?stage=snoozed"), path)
-	hasNot(t, w.Get("viewer", "/incidents"), `href="`+path)
+	uitest.Has(t, w.Get("viewer", "/incidents?stage=snoozed"), path)
+	uitest.HasNot(t, w.Get("viewer", "/incidents"), `href="`+path)
 	do("/snooze", url.Values{"for": {"end"}}, "awake")
 	do("/snooze", url.Values{"for": {"tomorrow"}, "zone": {"Europe/Berlin"}}, "snoozed")
 	do("/snooze", url.Values{"for": {"custom"}, "hours": {"24"}}, "snoozed")
 	do("/acknowledge", url.Values{"comment": {"on it"}}, "acknowledged")
-	has(t, w.Get("viewer", path+"?done=acknowledged"), "on it", "editor looks after it", "Acknowledged. Nobody else is told.")
-	has(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=approver"), path)
-	hasNot(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=editor"), path)
+	uitest.Has(t, w.Get("viewer", path+"?done=acknowledged"), "on it", "editor looks after it", "Acknowledged. Nobody else is told.")
+	uitest.Has(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=approver"), path)
+	uitest.HasNot(t, w.Get("viewer", "/incidents?stage=acknowledged&assignee=editor"), path)
 }
 
 func TestRefusals(t *testing.T) {
@@ -147,8 +129,8 @@ func TestLines(t *testing.T) {
 		t.Errorf("2000 characters: %d", a.Status)
 	}
 	a := w.Get("viewer", path)
-	has(t, a, "one\n\n")
-	hasNot(t, a, "U+000D")
+	uitest.Has(t, a, "one\n\n")
+	uitest.HasNot(t, a, "U+000D")
 }
 
 func TestBulk(t *testing.T) {
@@ -161,7 +143,7 @@ func TestBulk(t *testing.T) {
 	if a := w.Post("editor", "/incidents/acknowledge", form); a.Status != http.StatusSeeOther || a.Location != "/incidents?stage=open&q=sea&done=acknowledged" {
 		t.Errorf("%d to %s", a.Status, a.Location)
 	}
-	has(t, w.Get("viewer", path), "editor looks after it")
+	uitest.Has(t, w.Get("viewer", path), "editor looks after it")
 	form.Set("back", "https://evil.example/")
 	if a := w.Post("editor", "/incidents/acknowledge", form); a.Location != "/incidents/?done=acknowledged" {
 		t.Errorf("to %s", a.Location)
@@ -176,7 +158,7 @@ func TestHostileNames(t *testing.T) {
 	w.See(m, uitest.Surface(t, ""))
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: hostile}))
 	for _, path := range []string{"/incidents", fmt.Sprintf("/incidents/%d", only(t, w).ID)} {
-		hasNot(t, w.Get("viewer", path), "<img src=x", "\u202e")
+		uitest.HasNot(t, w.Get("viewer", path), "<img src=x", "\u202e")
 	}
 }
 
@@ -201,18 +183,18 @@ func TestMany(t *testing.T) {
 	if took := time.Since(start); took > 2*time.Second || len(a.Body) > 200<<10 {
 		t.Errorf("the list took %s and has %d bytes", took, len(a.Body))
 	}
-	has(t, a, "10000", "Older ones")
+	uitest.Has(t, a, "10000", "Older ones")
 }
 
 // What is over is told as what was.
 func TestOver(t *testing.T) {
 	w := uitest.New(t)
 	m, path := changed(t, w)
-	has(t, w.Get("editor", path), "What is wrong", "The server tells agents something else", "Review what it tells agents")
+	uitest.Has(t, w.Get("editor", path), "What is wrong", "The server tells agents something else", "Review what it tells agents")
 	w.See(m, uitest.Surface(t, "", uitest.Named(1)...))
 	a := w.Get("editor", path)
-	has(t, a, "Resolved", "What was wrong", "It is over. The server told agents something else")
-	hasNot(t, a, "What is wrong", "The server tells agents something else", "accept it or not", "Review what it tells agents")
+	uitest.Has(t, a, "Resolved", "What was wrong", "It is over. The server told agents something else")
+	uitest.HasNot(t, a, "What is wrong", "The server tells agents something else", "accept it or not", "Review what it tells agents")
 }
 
 // That somebody rejected a change is told in words, with the reason.
@@ -228,6 +210,6 @@ func TestRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := w.Get("viewer", path)
-	has(t, a, "approver does not accept what changed:", "It asks for keys.")
-	hasNot(t, a, watch.EventRejected)
+	uitest.Has(t, a, "approver does not accept what changed:", "It asks for keys.")
+	uitest.HasNot(t, a, watch.EventRejected)
 }

@@ -32,24 +32,6 @@ func page(t *testing.T, w *uitest.World, p string, headers ...string) string {
 	return got.Body
 }
 
-func has(t *testing.T, body string, want ...string) {
-	t.Helper()
-	for _, text := range want {
-		if !strings.Contains(body, text) {
-			t.Errorf("the page does not have %q", text)
-		}
-	}
-}
-
-func hasNot(t *testing.T, body string, bad ...string) {
-	t.Helper()
-	for _, text := range bad {
-		if strings.Contains(body, text) {
-			t.Errorf("the page has %q", text)
-		}
-	}
-}
-
 func TestNeverChecked(t *testing.T) {
 	w := uitest.New(t)
 	m := w.Monitor("fresh")
@@ -58,8 +40,8 @@ func TestNeverChecked(t *testing.T) {
 			t.Errorf("%q has %d headings of the first level", tab, strings.Count(body, "<h1>"))
 		}
 	}
-	has(t, page(t, w, path(m, "")), "It was never checked", "Nothing is approved.", "No report yet.")
-	has(t, page(t, w, path(m, "/surface")), "No surface was seen to its end yet.")
+	uitest.Has(t, page(t, w, path(m, "")), "It was never checked", "Nothing is approved.", "No report yet.")
+	uitest.Has(t, page(t, w, path(m, "/surface")), "No surface was seen to its end yet.")
 	var chart struct {
 		X     []int64 `json:"x"`
 		Bands []any   `json:"bands"`
@@ -89,18 +71,18 @@ func TestHostile(t *testing.T) {
 	kinds := []string{"/surface?kind=tool", "/surface?kind=instructions", "/surface?kind=server", "/surface?kind=capabilities", "/surface?kind=nonsense"}
 	for _, tab := range append(kinds, append(tabs, "/items/tool/0", "/items/tool/1", "/items/instructions/0", "/items/capabilities/0")...) {
 		body := page(t, w, path(m, tab))
-		hasNot(t, body, "<script>alert", "<img src=x", "<b>me</b>", "\u202e", "\u200b")
+		uitest.HasNot(t, body, "<script>alert", "<img src=x", "<b>me</b>", "\u202e", "\u200b")
 	}
-	has(t, page(t, w, path(m, "/surface")), "U+202E", "finding")
+	uitest.Has(t, page(t, w, path(m, "/surface")), "U+202E", "finding")
 	body := page(t, w, path(m, "/items/tool/0"), "HX-Request", "true")
-	has(t, body, "&lt;script&gt;", "U+202E", "U+200B", "required", "may destroy")
-	hasNot(t, body, "<html")
-	has(t, page(t, w, path(m, "/items/tool/1")), "says that it only reads")
+	uitest.Has(t, body, "&lt;script&gt;", "U+202E", "U+200B", "required", "may destroy")
+	uitest.HasNot(t, body, "<html")
+	uitest.Has(t, page(t, w, path(m, "/items/tool/1")), "says that it only reads")
 	file := w.Get("viewer", path(m, "/items/tool/0/definition.json"))
 	if !strings.HasPrefix(file.Header.Get("Content-Disposition"), "attachment") || file.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("the file is sent as %v", file.Header)
 	}
-	has(t, file.Body, `\u202e`)
+	uitest.Has(t, file.Body, `\u202e`)
 	for _, none := range []string{"/items/tool/2", "/items/tool/-1", "/items/tool/x", "/items/none/0", "/items/tool/0?digest=sha256:00"} {
 		if got := w.Get("viewer", path(m, none)); got.Status != http.StatusNotFound && got.Status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", none, got.Status)
@@ -147,12 +129,12 @@ func TestLargeSurface(t *testing.T) {
 	if n := strings.Count(body, "<details hx-get"); n != 200 {
 		t.Errorf("%d tools are shown at a time", n)
 	}
-	has(t, body, "from=200", "10000")
+	uitest.Has(t, body, "from=200", "10000")
 	more := page(t, w, path(m, "/surface?kind=tool&from=9900"), "HX-Request", "true")
-	has(t, more, "tool_9999")
-	hasNot(t, more, "from=10100", "<html")
-	has(t, page(t, w, path(m, "/surface?q=NEEDLE")), "tool_5000", "1 of 10000")
-	has(t, page(t, w, path(m, "/items/tool/5000")), "more bytes")
+	uitest.Has(t, more, "tool_9999")
+	uitest.HasNot(t, more, "from=10100", "<html")
+	uitest.Has(t, page(t, w, path(m, "/surface?q=NEEDLE")), "tool_5000", "1 of 10000")
+	uitest.Has(t, page(t, w, path(m, "/items/tool/5000")), "more bytes")
 	for _, p := range []string{"", "/surface", "/surface?q=needle", "/items/tool/5000", "/chart.json", "/status"} {
 		start := time.Now()
 		page := w.Get("viewer", path(m, p))
@@ -168,13 +150,13 @@ func TestNext(t *testing.T) {
 	w := uitest.New(t)
 	m := w.Monitor("changing")
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "search", Description: "Searches."}))
-	has(t, page(t, w, path(m, "")), "Nothing to do.", "the first surface that was seen")
+	uitest.Has(t, page(t, w, path(m, "")), "Nothing to do.", "the first surface that was seen")
 	old := w.Get("viewer", path(m, "")).Body
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "search", Description: "Searches and more."}))
 	body := page(t, w, path(m, ""))
-	has(t, body, "review what the server tells agents now", path(m, "/review"), "/incidents/1")
-	has(t, page(t, w, path(m, "/timeline")), "Tool text changed", "/incidents/1", "Incident opened")
-	hasNot(t, page(t, w, path(m, "/timeline?axis=availability")), "Tool text changed")
+	uitest.Has(t, body, "review what the server tells agents now", path(m, "/review"), "/incidents/1")
+	uitest.Has(t, page(t, w, path(m, "/timeline")), "Tool text changed", "/incidents/1", "Incident opened")
+	uitest.HasNot(t, page(t, w, path(m, "/timeline?axis=availability")), "Tool text changed")
 
 	version := func(body string) string {
 		_, rest, _ := strings.Cut(body, "status?v=")
@@ -196,15 +178,15 @@ func TestButtons(t *testing.T) {
 	paused := w.Monitor("paused", func(m *watch.Monitor) { m.Paused = true })
 	owned := w.Monitor("owned", func(m *watch.Monitor) { m.Source = watch.FromFile })
 	login := w.Monitor("login", func(m *watch.Monitor) { m.Definition.AuthMode = watch.AuthOAuth })
-	hasNot(t, page(t, w, path(made, "")), "/run", "/pause\"", "/edit")
+	uitest.HasNot(t, page(t, w, path(made, "")), "/run", "/pause\"", "/edit")
 	editor := func(m *watch.Monitor, rest string) string { return w.Get("editor", path(m, rest)).Body }
-	has(t, editor(made, ""), path(made, "/run"), path(made, "/pause"), path(made, "/edit"))
-	has(t, editor(paused, ""), path(paused, "/resume"), "Nothing is checked while it is paused")
-	hasNot(t, editor(paused, ""), path(paused, "/run"))
-	has(t, editor(owned, ""), path(owned, "/run"), "from the configuration file", path(owned, "/settings"))
-	hasNot(t, editor(owned, ""), path(owned, "/edit"), path(owned, "/pause"))
-	has(t, editor(owned, "/settings"), "The configuration file owns this monitor")
-	has(t, editor(login, "/surface"), "Nothing is listed in the mode oauth.")
+	uitest.Has(t, editor(made, ""), path(made, "/run"), path(made, "/pause"), path(made, "/edit"))
+	uitest.Has(t, editor(paused, ""), path(paused, "/resume"), "Nothing is checked while it is paused")
+	uitest.HasNot(t, editor(paused, ""), path(paused, "/run"))
+	uitest.Has(t, editor(owned, ""), path(owned, "/run"), "from the configuration file", path(owned, "/settings"))
+	uitest.HasNot(t, editor(owned, ""), path(owned, "/edit"), path(owned, "/pause"))
+	uitest.Has(t, editor(owned, "/settings"), "The configuration file owns this monitor")
+	uitest.Has(t, editor(login, "/surface"), "Nothing is listed in the mode oauth.")
 }
 
 func TestReport(t *testing.T) {
@@ -232,9 +214,9 @@ func TestReport(t *testing.T) {
 	save(t, w, m, text, "local")
 	save(t, w, m, []byte(`{"status":7}`), "broken")
 	body := page(t, w, path(m, ""))
-	has(t, body, "The way to a login", "Broken", "Not reached", "HTTP 404", "serve it", "answered &lt;i&gt;404", "First byte",
+	uitest.Has(t, body, "The way to a login", "Broken", "Not reached", "HTTP 404", "serve it", "answered &lt;i&gt;404", "First byte",
 		"auth-not-advertised", "advertise it", "3 times", "The stored report cannot be read.", "mcpvigil doctor")
-	hasNot(t, body, "<i>404", "connected <b>")
+	uitest.HasNot(t, body, "<i>404", "connected <b>")
 }
 
 func save(t *testing.T, w *uitest.World, m *watch.Monitor, report []byte, location string) {
@@ -301,14 +283,14 @@ func TestHistory(t *testing.T) {
 		if span == "24h" && (len(chart.Bands) != 1 || chart.Bands[0].Kind != "maintenance") {
 			t.Errorf("%s: marked are %+v", span, chart.Bands)
 		}
-		has(t, page(t, w, path(m, "/numbers?range="+span)), "<th scope=\"row\">")
+		uitest.Has(t, page(t, w, path(m, "/numbers?range="+span)), "<th scope=\"row\">")
 	}
 	part := page(t, w, path(m, "/numbers?range=30d"), "HX-Request", "true")
 	if n := strings.Count(part, "<th scope=\"row\">"); n != 200 {
 		t.Errorf("%d rows of numbers at a time", n)
 	}
 	body := page(t, w, path(m, ""))
-	has(t, body, "class=\"day-down\"", "with failures", "%")
+	uitest.Has(t, body, "class=\"day-down\"", "with failures", "%")
 
 	rows := func(body string) int { return strings.Count(body, "<th scope=\"row\">") }
 	all := page(t, w, path(m, "/checks"))
@@ -316,7 +298,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d checks at a time", rows(all))
 	}
 	failing := page(t, w, path(m, "/checks?failing=yes"))
-	has(t, failing, "connection-refused", "refused &lt;b&gt;")
+	uitest.Has(t, failing, "connection-refused", "refused &lt;b&gt;")
 	if rows(failing) != 23 || strings.Contains(failing, "state-healthy") {
 		t.Errorf("%d checks failed", rows(failing))
 	}
@@ -336,7 +318,7 @@ func TestGerman(t *testing.T) {
 	w.See(m, uitest.Surface(t, "Instructions.", uitest.Named(3)...))
 	for _, tab := range append(tabs, "/items/tool/0") {
 		body := page(t, w, path(m, tab), "Accept-Language", "de")
-		hasNot(t, body, "%!", "Nothing to do.", ">Overview<", ">Checks<", ">Timeline<", "Show more")
+		uitest.HasNot(t, body, "%!", "Nothing to do.", ">Overview<", ">Checks<", ">Timeline<", "Show more")
 	}
 }
 

@@ -86,9 +86,6 @@ func ask(t testing.TB, w *uitest.World, path string, headers ...string) (took ti
 // TestTenThousand: the overview of 10,000 monitors is sent in parts. How long that takes
 // is what BenchmarkOverview measures, and the test in a browser.
 func TestTenThousand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes some seconds")
-	}
 	w := uitest.New(t)
 	many(t, w, 10_000)
 	for _, path := range []string{"/", "/?q=monitor-77", "/?state=down", "/?tag=team-7", "/?offset=5000"} {

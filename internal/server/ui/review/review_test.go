@@ -26,24 +26,6 @@ func path(m *watch.Monitor, rest string) string {
 	return fmt.Sprintf("/monitors/%d/review%s", m.ID, rest)
 }
 
-func has(t *testing.T, body string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(body, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-}
-
-func hasNot(t *testing.T, body string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if strings.Contains(body, want) {
-			t.Errorf("the page has %q", want)
-		}
-	}
-}
-
 // field is the value of a hidden field of the form.
 func field(t *testing.T, body, name string) string {
 	t.Helper()
@@ -106,7 +88,7 @@ func TestShown(t *testing.T) {
 	w := uitest.New(t)
 	m := drifted(t, w)
 	body := w.Get("approver", path(m, "")).Body
-	has(t, body, "<del>two</del>", "<ins>three</ins>", "Is new.", "Is old.", "What to note.", "a tool is gone", "a tool is new", "text of a tool that a model reads changed",
+	uitest.Has(t, body, "<del>two</del>", "<ins>three</ins>", "Is new.", "Is old.", "What to note.", "a tool is gone", "a tool is new", "text of a tool that a model reads changed",
 		"3 items that fail", "the first surface that was seen, by nobody", `name="proof_password"`)
 	// The whole of a part is in one request; a part that is not there is the last one.
 	if a := w.Get("viewer", path(m, "?part=99")); a.Status != http.StatusOK || !strings.Contains(a.Body, "<del>two</del>") {
@@ -129,8 +111,8 @@ func TestAnnotations(t *testing.T) {
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Annotations: map[string]any{"readOnlyHint": false}},
 		uitest.Tool{Name: "wipe", Annotations: map[string]any{"destructiveHint": true}}))
 	body := w.Get("approver", path(m, "")).Body
-	has(t, body, "No longer says that it only reads", "readOnlyHint: true → false", "Says that it may destroy", "destructiveHint: true<")
-	hasNot(t, body, "means the same as before")
+	uitest.Has(t, body, "No longer says that it only reads", "readOnlyHint: true → false", "Says that it may destroy", "destructiveHint: true<")
+	uitest.HasNot(t, body, "means the same as before")
 }
 
 func TestAcceptOneItem(t *testing.T) {
@@ -153,14 +135,14 @@ func TestAcceptOneItem(t *testing.T) {
 		t.Errorf("%+v", r.Approved)
 	}
 	body = w.Get("approver", path(m, "?done=accepted")).Body
-	has(t, body, "by approver", "reviewed")
-	hasNot(t, body, "<ins>three</ins>")
+	uitest.Has(t, body, "by approver", "reviewed")
+	uitest.HasNot(t, body, "<ins>three</ins>")
 
 	a = w.Post("approver", path(m, ""), form(t, w, "approver", body, url.Values{"what": {"all"}, "expires": {time.Now().Add(48 * time.Hour).UTC().Format(time.DateOnly)}}))
 	if r, now := left(t, w, m); a.Status != http.StatusSeeOther || len(r.Changes) != 0 || now.Status.Surface.State != watch.AsApproved || r.Approved[0].ExpiresAt == nil {
 		t.Errorf("%d, %v, %s, %+v", a.Status, r.Changes, now.Status.Surface.State, r.Approved)
 	}
-	has(t, w.Get("viewer", path(m, "")).Body, "The server tells agents what was approved.")
+	uitest.Has(t, w.Get("viewer", path(m, "")).Body, "The server tells agents what was approved.")
 }
 
 func TestAcceptAGroup(t *testing.T) {
@@ -174,7 +156,7 @@ func TestAcceptAGroup(t *testing.T) {
 	tools[13].Description = poison
 	w.See(m, uitest.Surface(t, "", tools...))
 	body := w.Get("approver", path(m, "")).Body
-	has(t, body, "The same in", "13 tools", "the same values")
+	uitest.Has(t, body, "The same in", "13 tools", "the same values")
 	if n := strings.Count(body, "<article "); n != 2 {
 		t.Errorf("%d cards for a change that is the same in 13 tools, and one that is not", n)
 	}
@@ -200,8 +182,8 @@ func TestStale(t *testing.T) {
 	if a.Status != http.StatusConflict {
 		t.Errorf("%d", a.Status)
 	}
-	has(t, a.Body, "the server shows something else by now", "<ins>four</ins>")
-	hasNot(t, a.Body, `value="all" checked`)
+	uitest.Has(t, a.Body, "the server shows something else by now", "<ins>four</ins>")
+	uitest.HasNot(t, a.Body, `value="all" checked`)
 	if ticked.MatchString(a.Body) {
 		t.Error("something is chosen in the new review")
 	}
@@ -216,8 +198,8 @@ func TestWhoMayNot(t *testing.T) {
 	body := w.Get("approver", path(m, "")).Body
 	for _, name := range []string{"viewer", "editor"} {
 		page := w.Get(name, path(m, "")).Body
-		has(t, page, "<ins>three</ins>", "your role is "+name)
-		hasNot(t, page, "<button class=\"primary\"", `name="item"`, `action="`+path(m, ""))
+		uitest.Has(t, page, "<ins>three</ins>", "your role is "+name)
+		uitest.HasNot(t, page, "<button class=\"primary\"", `name="item"`, `action="`+path(m, ""))
 		for _, rest := range []string{"", "/reject", "/withdraw", "/second", "/unpropose"} {
 			if a := w.Post(name, path(m, rest), form(t, w, "", body, url.Values{"what": {"all"}})); a.Status != http.StatusForbidden {
 				t.Errorf("%s at %q: %d", name, rest, a.Status)
@@ -232,7 +214,7 @@ func TestWhoMayNot(t *testing.T) {
 		if a.Status < 400 || a.Status >= 500 {
 			t.Errorf("%s: %d", what, a.Status)
 		}
-		has(t, a.Body, `role="alert"`, `name="proof_password"`, ">reviewed</textarea>")
+		uitest.Has(t, a.Body, `role="alert"`, `name="proof_password"`, ">reviewed</textarea>")
 		if !ticked.MatchString(a.Body) {
 			t.Errorf("%s: what was chosen is lost", what)
 		}
@@ -268,8 +250,8 @@ func TestPoisonIsMarked(t *testing.T) {
 			t.Errorf("finding %d is marked %d times", n+1, c)
 		}
 	}
-	has(t, body, "Blocks", "&lt;IMPORTANT&gt;", `name="finding"`)
-	hasNot(t, body, "<IMPORTANT>")
+	uitest.Has(t, body, "Blocks", "&lt;IMPORTANT&gt;", `name="finding"`)
+	uitest.HasNot(t, body, "<IMPORTANT>")
 	// The change alone is accepted, and its findings go on failing.
 	a := w.Post("approver", path(m, ""), form(t, w, "approver", body, url.Values{"item": {box(t, body, "add")}}))
 	r, now := left(t, w, m)
@@ -282,7 +264,7 @@ func TestPoisonIsMarked(t *testing.T) {
 	for _, id := range ids {
 		findings = append(findings, id[1])
 	}
-	has(t, body, `<mark class="found`)
+	uitest.Has(t, body, `<mark class="found`)
 	w.Post("admin", path(m, ""), form(t, w, "admin", body, url.Values{"finding": findings}))
 	if _, now := left(t, w, m); now.Status.Posture.State != watch.Clean {
 		t.Errorf("%s", now.Status.Posture.State)
@@ -297,18 +279,18 @@ func TestAcceptWhole(t *testing.T) {
 	first := uitest.Surface(t, "", uitest.Tool{Name: "add", Description: "Adds two numbers."})
 	w.See(m, first)
 	body := w.Get("approver", path(m, "")).Body
-	has(t, body, "No person has confirmed it", `name="what"`) // the first surface is confirmed as a whole
+	uitest.Has(t, body, "No person has confirmed it", `name="what"`) // the first surface is confirmed as a whole
 	w.See(m, uitest.Surface(t, "", uitest.Tool{Name: "add", Description: poison}))
 	body = w.Get("approver", path(m, "")).Body
-	has(t, body, `name="whole"`, "1 item to decide here.")
+	uitest.Has(t, body, `name="whole"`, "1 item to decide here.")
 	a := w.Post("approver", path(m, ""), form(t, w, "approver", body, url.Values{"whole": {box(t, body, "add")}}))
 	r, now := left(t, w, m)
 	if a.Status != http.StatusSeeOther || len(r.Changes) != 0 || now.Status.Posture.State != watch.Clean {
 		t.Errorf("%d, %d changes, %s", a.Status, len(r.Changes), now.Status.Posture.State)
 	}
 	body = w.Get("approver", path(m, "")).Body
-	has(t, body, "Nothing is to be decided", "Withdraw what is approved", `<a href="/">Back to the overview</a>`)
-	hasNot(t, body, `name="what"`, `name="reason"`, "to decide here.")
+	uitest.Has(t, body, "Nothing is to be decided", "Withdraw what is approved", `<a href="/">Back to the overview</a>`)
+	uitest.HasNot(t, body, `name="what"`, `name="reason"`, "to decide here.")
 }
 
 func TestHiddenAndMarkup(t *testing.T) {
@@ -321,8 +303,8 @@ func TestHiddenAndMarkup(t *testing.T) {
 	}, uitest.Tool{Name: "<i>new\u202e</i>", Description: "'; --"}))
 	for _, address := range []string{path(m, ""), path(m, "?whole=yes")} {
 		body := w.Get("approver", address).Body
-		has(t, body, "U+202E", "RIGHT-TO-LEFT OVERRIDE", "U+200B", "U+E0041", "&lt;script&gt;")
-		hasNot(t, body, "<script>", "<img src=x", "<b>", "<i>new", `href="javascript`, "\u202e", "\u200b", "\U000E0041")
+		uitest.Has(t, body, "U+202E", "RIGHT-TO-LEFT OVERRIDE", "U+200B", "U+E0041", "&lt;script&gt;")
+		uitest.HasNot(t, body, "<script>", "<img src=x", "<b>", "<i>new", `href="javascript`, "\u202e", "\u200b", "\U000E0041")
 	}
 }
 
@@ -339,13 +321,13 @@ func TestReject(t *testing.T) {
 		t.Errorf("rejecting changed what is approved: %+v", r)
 	}
 	page := w.Get("viewer", path(m, "")).Body
-	has(t, page, "Rejected by approver", "we do not want it")
+	uitest.Has(t, page, "Rejected by approver", "we do not want it")
 	w.Post("approver", path(m, "/reject"), form(t, w, "", body, url.Values{"what": {"all"}, "reason": {"none of it"}}))
 	if page := w.Get("viewer", path(m, "")).Body; strings.Count(page, "Rejected by approver") != 2 {
 		t.Error("all of it was rejected, and the page does not say so")
 	}
 	w.See(m, uitest.Surface(t, "Be brief.", uitest.Tool{Name: "add", Description: "Adds four numbers."}))
-	hasNot(t, w.Get("viewer", path(m, "")).Body, "Rejected by approver")
+	uitest.HasNot(t, w.Get("viewer", path(m, "")).Body, "Rejected by approver")
 	if a := w.Post("approver", path(m, "/reject"), form(t, w, "", body, url.Values{"what": {"all"}})); a.Status != http.StatusConflict {
 		t.Errorf("stale: %d", a.Status)
 	}
@@ -363,8 +345,8 @@ func TestWithdraw(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	body := w.Get("admin", path(m, "")).Body
-	has(t, body, "Nothing is approved that belongs to this endpoint", "Adds three numbers.", `value="all" checked`)
-	hasNot(t, body, `name="item"`)
+	uitest.Has(t, body, "Nothing is approved that belongs to this endpoint", "Adds three numbers.", `value="all" checked`)
+	uitest.HasNot(t, body, `name="item"`)
 	if a := w.Post("admin", path(m, ""), form(t, w, "admin", body, url.Values{"what": {"all"}})); a.Status != http.StatusSeeOther {
 		t.Errorf("confirmed as a whole: %d", a.Status)
 	}
@@ -377,7 +359,7 @@ func TestTwoPersons(t *testing.T) {
 	w := uitest.New(t, func(d *ops.Deps) { d.TwoPersons = true })
 	m := drifted(t, w)
 	body := w.Get("approver", path(m, "")).Body
-	has(t, body, "Propose to accept")
+	uitest.Has(t, body, "Propose to accept")
 	a := w.Post("approver", path(m, ""), form(t, w, "approver", body, url.Values{"item": {box(t, body, "add")}}))
 	if a.Location != path(m, "?done=proposed") {
 		t.Fatalf("%d to %q: %s", a.Status, a.Location, a.Body)
@@ -387,13 +369,13 @@ func TestTwoPersons(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	own := w.Get("approver", path(m, "")).Body
-	has(t, own, "It is yours", "Withdraw the proposal")
-	hasNot(t, own, "Accept the same")
+	uitest.Has(t, own, "It is yours", "Withdraw the proposal")
+	uitest.HasNot(t, own, "Accept the same")
 	same := func(name, body string) uitest.Answer {
 		return w.Post(name, path(m, "/second"), form(t, w, name, body, url.Values{"proposal": {fmt.Sprint(r.Proposals[0].ID)}}))
 	}
 	other := w.Get("admin", path(m, "")).Body
-	has(t, other, "approver accepts it", "Accept the same")
+	uitest.Has(t, other, "approver accepts it", "Accept the same")
 	if a := w.Post("admin", path(m, "/unpropose"), url.Values{"proposal": {fmt.Sprint(r.Proposals[0].ID)}}); a.Status != http.StatusForbidden {
 		t.Errorf("somebody else's is withdrawn: %d", a.Status)
 	}
@@ -485,7 +467,7 @@ func TestLarge(t *testing.T) {
 	start := time.Now()
 	body := w.Get("approver", path(m, "")).Body
 	t.Logf("%v, %d bytes", time.Since(start), len(body))
-	has(t, body, "This is part 1 of 9", "8999 tools", "Show all of it")
+	uitest.Has(t, body, "This is part 1 of 9", "8999 tools", "Show all of it")
 	if n := strings.Count(body, "<article "); n != 100 {
 		t.Errorf("%d cards", n)
 	}

@@ -55,20 +55,7 @@ func has(t *testing.T, a uitest.Answer, status int, texts ...string) {
 	if a.Status != status {
 		t.Errorf("answered %d, want %d", a.Status, status)
 	}
-	for _, text := range texts {
-		if !strings.Contains(a.Body, text) {
-			t.Errorf("%q is not in\n%s", text, a.Body)
-		}
-	}
-}
-
-func hasNot(t *testing.T, a uitest.Answer, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if strings.Contains(a.Body, text) {
-			t.Errorf("%q is in\n%s", text, a.Body)
-		}
-	}
+	uitest.Has(t, a, texts...)
 }
 
 var secrets = []string{"s3cret-path", webhookSecret, "topsecret"}
@@ -76,7 +63,7 @@ var secrets = []string{"s3cret-path", webhookSecret, "topsecret"}
 func TestChannels(t *testing.T) {
 	w := uitest.New(t)
 	has(t, w.Get("viewer", "/settings/channels"), http.StatusOK, "nobody is told of anything")
-	hasNot(t, w.Get("viewer", "/settings/channels"), "/settings/channels/new")
+	uitest.HasNot(t, w.Get("viewer", "/settings/channels"), "/settings/channels/new")
 	has(t, w.Get("admin", "/settings/channels/new"), http.StatusOK, "type=pagerduty", "Microsoft Teams")
 	form := w.Get("admin", "/settings/channels/new?type=webhook")
 	has(t, form, http.StatusOK, `name="settings.secret" type="password"`, `name="settings.url" type="password"`)
@@ -85,18 +72,18 @@ func TestChannels(t *testing.T) {
 		"type": {"webhook"}, "name": {"hook"}, "settings.url": {"ftp://hooks.example.com/s3cret-path"}, "settings.content_type": {"text/plain"},
 	})
 	has(t, wrong, http.StatusUnprocessableEntity, `id="f-settings.url-problem"`, `value="hook"`, `value="text/plain"`, "Type the secrets again")
-	hasNot(t, wrong, secrets...)
+	uitest.HasNot(t, wrong, secrets...)
 	has(t, w.Post("admin", "/settings/channels", url.Values{"type": {"webhook"}}), http.StatusUnprocessableEntity, `id="f-name-problem"`)
 
 	path := channel(t, w, "hook")
 	page := w.Get("viewer", path)
 	has(t, page, http.StatusOK, "hooks.example.com", "no policy", "No policy tells this channel")
-	hasNot(t, page, "/test", "/edit", "/delete", "/escalations/new")
+	uitest.HasNot(t, page, "/test", "/edit", "/delete", "/escalations/new")
 	first := "/settings/escalations/new?channel=hook&amp;name=default"
 	has(t, w.Get("admin", path), http.StatusOK, first)
 	has(t, w.Get("admin", html.UnescapeString(first)), http.StatusOK, `name="steps[0].channels" value="hook" checked`, `name="steps[0].delay"`, `value="0"`)
 	for _, at := range []string{path, path + "/edit", "/settings/channels", "/settings", "/settings/data"} {
-		hasNot(t, w.Get("admin", at), secrets...)
+		uitest.HasNot(t, w.Get("admin", at), secrets...)
 	}
 	tested := w.Post("admin", path+"/test", nil)
 	has(t, tested, http.StatusOK, "202 Accepted")
@@ -115,7 +102,7 @@ func TestChannelKeepsSecrets(t *testing.T) {
 	path := channel(t, w, "hook")
 	form := w.Get("admin", path+"/edit")
 	has(t, form, http.StatusOK, "One is stored", `value="text/plain"`)
-	hasNot(t, form, secrets...)
+	uitest.HasNot(t, form, secrets...)
 	got := w.Post("admin", path, url.Values{"type": {"webhook"}, "name": {"renamed"}, "settings.content_type": {"text/html"}})
 	if got.Status != http.StatusSeeOther {
 		t.Fatalf("edited: %d\n%s", got.Status, got.Body)
@@ -129,7 +116,7 @@ func TestChannelKeepsSecrets(t *testing.T) {
 	}
 	moved := w.Post("admin", path, url.Values{"type": {"webhook"}, "name": {"renamed"}, "settings.url": {"https://elsewhere.example.com/"}})
 	has(t, moved, http.StatusUnprocessableEntity, `id="f-settings.secret-problem"`)
-	hasNot(t, moved, "elsewhere.example.com")
+	uitest.HasNot(t, moved, "elsewhere.example.com")
 }
 
 // TestChannelProof: to change a channel that a policy tells takes a proof, and it cannot
@@ -172,7 +159,7 @@ func TestDeliveries(t *testing.T) {
 	}
 	page := w.Get("viewer", path)
 	has(t, page, http.StatusOK, "answered 503", "Failed", "12 ms")
-	hasNot(t, page, "<script>alert")
+	uitest.HasNot(t, page, "<script>alert")
 	has(t, w.Get("viewer", "/settings/channels"), http.StatusOK, "Failed")
 	has(t, w.Get("viewer", "/settings"), http.StatusOK, "The last delivery of 1 failed")
 }
@@ -200,7 +187,7 @@ func TestPolicies(t *testing.T) {
 	two := url.Values{"steps": {"2"}, "steps[1].delay": {"7m"}, "steps[1].channels": {"hook"}, "do": {"remove-0"}}
 	removed := save(with(two))
 	has(t, removed, http.StatusOK, `name="steps[0].delay"`, `value="7m"`)
-	hasNot(t, removed, `name="steps[1].delay"`)
+	uitest.HasNot(t, removed, `name="steps[1].delay"`)
 	has(t, save(with(url.Values{"steps[0].delay": {"soon"}})), http.StatusUnprocessableEntity, `id="f-steps[0].delay-problem"`)
 	has(t, save(with(url.Values{"steps[0].channels": {"none"}})), http.StatusUnprocessableEntity, "there is no channel")
 	has(t, save(with(url.Values{"on": nil})), http.StatusUnprocessableEntity, "choose at least one state")
@@ -212,12 +199,12 @@ func TestPolicies(t *testing.T) {
 
 	page := w.Get("viewer", "/settings/escalations/policy?name=default&state=changed")
 	has(t, page, http.StatusOK, "At once", "hook", m.Definition.Name, "Nothing was sent")
-	hasNot(t, page, "/settings/escalations/edit", "Nobody would be told")
+	uitest.HasNot(t, page, "/settings/escalations/edit", "Nobody would be told")
 	has(t, w.Get("viewer", "/settings/escalations/policy?name=default&state=blind"), http.StatusOK, "Nobody would be told")
 
 	preview := w.Post("admin", "/settings/escalations/preview", with(url.Values{"repeat": {"3"}, "steps[0].delay": {"10m"}}), "HX-Request", "true")
 	has(t, preview, http.StatusOK, "After 10m", "Then 3 times more")
-	hasNot(t, preview, "<html")
+	uitest.HasNot(t, preview, "<html")
 
 	quiet := with(url.Values{"known": {"yes"}, "on": {"down"}})
 	has(t, save(quiet), http.StatusForbidden, "That takes a proof", "proof_password")
@@ -255,7 +242,7 @@ func TestWindows(t *testing.T) {
 	}
 	list := w.Get("viewer", "/settings/windows")
 	has(t, list, http.StatusOK, "Open now", "deploy", "Monitors: search", "1 monitor now")
-	hasNot(t, list, "/edit", "/delete")
+	uitest.HasNot(t, list, "/edit", "/delete")
 	for field, change := range map[string]url.Values{
 		"start":    {"start": {"tomorrow"}},
 		"end":      {"end": {local(at.Add(-time.Hour))}},
@@ -305,7 +292,7 @@ func TestLocations(t *testing.T) {
 	w.Monitor("search", func(m *watch.Monitor) { m.Definition.Locations = []string{"local", "frankfurt"} })
 	page := w.Get("viewer", "/settings/locations")
 	has(t, page, http.StatusOK, "frankfurt", "local", "Checks run", `href="/settings/channels"`)
-	hasNot(t, page, `href="/settings/people"`, `href="/settings/keys"`, `href="/settings/audit"`)
+	uitest.HasNot(t, page, `href="/settings/people"`, `href="/settings/keys"`, `href="/settings/audit"`)
 	has(t, w.Get("admin", "/settings/locations"), http.StatusOK, `href="/settings/people"`, `href="/settings/keys"`, `href="/settings/audit"`)
 }
 
@@ -313,13 +300,13 @@ func TestData(t *testing.T) {
 	w := uitest.New(t)
 	page := w.Get("viewer", "/settings/data")
 	has(t, page, http.StatusOK, "SQLite", "--keep-results", "2d", "mcpvigil restore")
-	hasNot(t, page, `action="/settings/data/backup"`, "/settings/data/export")
+	uitest.HasNot(t, page, `action="/settings/data/backup"`, "/settings/data/export")
 	has(t, w.Get("admin", "/settings/data/export"), http.StatusNotFound, "no monitor was made")
 	channel(t, w, "hook")
 	w.Monitor("search")
 	export := w.Get("admin", "/settings/data/export")
 	has(t, export, http.StatusOK, "search", "hook")
-	hasNot(t, export, secrets...)
+	uitest.HasNot(t, export, secrets...)
 	if got := export.Header.Get("Content-Disposition"); got != `attachment; filename="mcpvigil-export.yaml"` {
 		t.Errorf("the export is %q", got)
 	}

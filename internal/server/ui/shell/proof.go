@@ -28,18 +28,7 @@ func (q *Request) Proof() ops.Proof {
 }
 
 // Factor is what a person added to a form for the own account; nil: nothing.
-func (q *Request) Factor() people.Factor {
-	p := q.Proof()
-	switch {
-	case p.Factor != nil:
-		return p.Factor
-	case p.Code != "":
-		return people.Code(p.Password, p.Code)
-	case p.Password != "":
-		return people.Password(p.Password)
-	}
-	return nil
-}
+func (q *Request) Factor() people.Factor { return q.Proof().Shown() }
 
 // binding is that of the form that was sent. A form with files has none: their contents
 // are not in it.

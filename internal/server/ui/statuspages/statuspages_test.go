@@ -42,15 +42,6 @@ func fails(w *uitest.World, m *watch.Monitor) {
 	}
 }
 
-func has(t *testing.T, a uitest.Answer, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.Body, text) {
-			t.Errorf("no %q in:\n%s", text, a.Body)
-		}
-	}
-}
-
 func hasNot(t *testing.T, a uitest.Answer, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -72,12 +63,12 @@ func TestPublicPage(t *testing.T) {
 	if a.Status != http.StatusOK || a.Header.Get("X-Robots-Tag") != "noindex" || !strings.Contains(a.Header.Get("Content-Security-Policy"), "script-src 'self'") {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	has(t, a, "Payments", "refunds", "1 service does not work.", "Outage", "Tools approved", "<svg", "Last updated:", "since")
+	uitest.Has(t, a, "Payments", "refunds", "1 service does not work.", "Outage", "Tools approved", "<svg", "Last updated:", "since")
 	hasNot(t, a, "payments-eu", "internal", "connection-refused", "mcp.example.com", "tool_0000")
 	part := w.Get("", "/status/pay", "HX-Request", "true")
-	has(t, part, "refunds")
+	uitest.Has(t, part, "refunds")
 	hasNot(t, part, "<html")
-	has(t, w.Get("", "/status/pay", "Accept-Language", "de"), "1 Dienst funktioniert nicht.", "Ausfall")
+	uitest.Has(t, w.Get("", "/status/pay", "Accept-Language", "de"), "1 Dienst funktioniert nicht.", "Ausfall")
 
 	var page struct {
 		State    string
@@ -153,7 +144,7 @@ func TestPassword(t *testing.T) {
 	w := uitest.New(t)
 	m := w.Monitor("search", tagged)
 	put(t, w, nil)
-	has(t, w.Get("", "/status/pay"), "search")
+	uitest.Has(t, w.Get("", "/status/pay"), "search")
 	// A password counts at once.
 	put(t, w, func(in *ops.StatusPageInput) { in.Password = new(string); *in.Password = secret })
 	closed, none := w.Get("", "/status/pay"), w.Get("", "/status/none")
@@ -173,9 +164,9 @@ func TestPassword(t *testing.T) {
 	if right.Status != http.StatusSeeOther || right.Location != "/status/pay" || cookie == "" || !strings.Contains(right.Header.Get("Set-Cookie"), "HttpOnly") {
 		t.Fatalf("the password: %d %v", right.Status, right.Header)
 	}
-	has(t, w.Get("", "/status/pay", "Cookie", cookie), "Payments", "search")
-	has(t, w.Get("", "/status/pay.json", "Cookie", cookie), "search")
-	has(t, w.Get("viewer", "/status/pay"), "search")
+	uitest.Has(t, w.Get("", "/status/pay", "Cookie", cookie), "Payments", "search")
+	uitest.Has(t, w.Get("", "/status/pay.json", "Cookie", cookie), "search")
+	uitest.Has(t, w.Get("viewer", "/status/pay"), "search")
 	// A cookie is for one page, for a time, and for one password.
 	name, value, _ := strings.Cut(cookie, "=")
 	at, mac, _ := strings.Cut(value, ".")
@@ -217,8 +208,8 @@ func TestBadges(t *testing.T) {
 		a.Header.Get("Cross-Origin-Resource-Policy") != "cross-origin" || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	has(t, a, "search: operational", "textLength=")
-	has(t, w.Get("", fmt.Sprintf("/badge/pay/%d/uptime.svg?days=30", m.ID)), "search uptime 30d: unknown")
+	uitest.Has(t, a, "search: operational", "textLength=")
+	uitest.Has(t, w.Get("", fmt.Sprintf("/badge/pay/%d/uptime.svg?days=30", m.ID)), "search uptime 30d: unknown")
 	none := w.Get("", "/badge/none/status.svg")
 	for _, path := range []string{
 		fmt.Sprintf("/badge/pay/%d/status.svg", other.ID), fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID), fmt.Sprintf("/badge/pay/%d/status", m.ID),
@@ -230,18 +221,18 @@ func TestBadges(t *testing.T) {
 	}
 	rollup(t, w, m.ID, store.Daily, -1, 999, 1)
 	put(t, w, func(in *ops.StatusPageInput) { in.Badges = true })
-	has(t, w.Get("", fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID)), "search tools: approved")
+	uitest.Has(t, w.Get("", fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID)), "search tools: approved")
 	fresh := uitest.New(t)
 	m = fresh.Monitor("search", tagged)
 	fresh.See(m, s)
 	rollup(t, fresh, m.ID, store.Daily, -1, 9999, 1)
 	rollup(t, fresh, m.ID, store.Daily, -40, 0, 10_000)
 	put(t, fresh, func(in *ops.StatusPageInput) { in.Badges = true })
-	has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/uptime.svg?days=30", m.ID)), "search uptime 30d: 99.99%")
-	has(t, fresh.Get("", "/badge/pay/uptime.svg"), "Payments uptime 90d: 49.99%")
-	has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/latency.svg", m.ID)), "search latency 90d: 100 ms")
-	has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID)), "search tools: approved")
-	has(t, fresh.Get("", "/status/pay"), "49.99 % of checks worked", "Trouble on 2 of the last 90 days.")
+	uitest.Has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/uptime.svg?days=30", m.ID)), "search uptime 30d: 99.99%")
+	uitest.Has(t, fresh.Get("", "/badge/pay/uptime.svg"), "Payments uptime 90d: 49.99%")
+	uitest.Has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/latency.svg", m.ID)), "search latency 90d: 100 ms")
+	uitest.Has(t, fresh.Get("", fmt.Sprintf("/badge/pay/%d/approved.svg", m.ID)), "search tools: approved")
+	uitest.Has(t, fresh.Get("", "/status/pay"), "49.99 % of checks worked", "Trouble on 2 of the last 90 days.")
 }
 
 func rollup(t *testing.T, w *uitest.World, monitor int64, period time.Duration, day int, up, down int64) {
@@ -285,8 +276,8 @@ func TestSettings(t *testing.T) {
 	if err != nil || page.Names["search = Find"] != "Things" || !page.Badges {
 		t.Errorf("%+v, %v", page, err)
 	}
-	has(t, w.Get("editor", "/settings/status-pages/pay"), "[![Payments](http://localhost/badge/pay/status.svg)](http://localhost/status/pay)", "&lt;img src=&#34;http://localhost/badge/pay/1/status.svg")
-	has(t, w.Get("viewer", "/settings/status-pages"), "/status/pay")
+	uitest.Has(t, w.Get("editor", "/settings/status-pages/pay"), "[![Payments](http://localhost/badge/pay/status.svg)](http://localhost/status/pay)", "&lt;img src=&#34;http://localhost/badge/pay/1/status.svg")
+	uitest.Has(t, w.Get("viewer", "/settings/status-pages"), "/status/pay")
 	hasNot(t, w.Get("viewer", "/settings/status-pages/pay"), "<textarea", "/delete")
 	if a := w.Post("editor", "/settings/status-pages/pay/delete", nil); a.Status != http.StatusSeeOther {
 		t.Errorf("delete: %d", a.Status)
@@ -322,7 +313,7 @@ func TestMany(t *testing.T) {
 	start := time.Now()
 	a := w.Get("", "/status/pay")
 	first := time.Since(start)
-	has(t, a, "Part 1 of 100")
+	uitest.Has(t, a, "Part 1 of 100")
 	start = time.Now()
 	for range 20 {
 		w.Get("", "/status/pay?part=1")
@@ -332,7 +323,7 @@ func TestMany(t *testing.T) {
 	if first > 5*time.Second || again > 100*time.Millisecond || len(a.Body) > 400<<10 {
 		t.Errorf("%d bytes, first %s, then %s", len(a.Body), first, again)
 	}
-	has(t, w.Get("", "/status/pay?q=service+09999"), "service 09999")
+	uitest.Has(t, w.Get("", "/status/pay?q=service+09999"), "service 09999")
 	if a := w.Get("", "/status/pay?part=100"); strings.Count(a.Body, `class="service"`) != 100 {
 		t.Errorf("%d on the last part", strings.Count(a.Body, `class="service"`))
 	}

@@ -54,45 +54,47 @@ func testChannels(t *testing.T, b *bench) {
 		t.Error("settings are stored readable")
 	}
 
-	t.Run("another name, the settings kept", func(t *testing.T) {
-		b := b.on(t)
-		renamed := watch.Channel{
-			ID: pager.ID, Name: "night", Type: "webhook", Source: watch.FromAPI, Shown: "elsewhere",
-			CreatedAt: day0().Add(time.Hour), UpdatedAt: day0().Add(time.Hour),
-		}
-		b.do(func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.PutChannel(ctx, &renamed); err != nil {
-				return err
-			}
-			got, err := tx.ChannelByName(ctx, "night")
-			if err != nil {
-				return err
-			}
-			want := pager
-			want.Name, want.Shown, want.UpdatedAt = "night", "elsewhere", renamed.UpdatedAt
-			same(t, "renamed", &want, got)
-			_, err = tx.ChannelByName(ctx, "pager")
-			wantError(t, err, store.ErrNotFound)
-			return nil
-		})
-	})
-	t.Run("refused", func(t *testing.T) {
-		b := b.on(t)
-		again := channel("chat")
-		wantExists(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &again) }), "name")
-		other := channel("chat")
-		other.ID = pager.ID
-		wantExists(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &other) }), "name")
-		missing := channel("new")
-		missing.ID = 12345
-		wantError(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &missing) }), store.ErrNotFound)
-		owned := channel("chat")
-		owned.ID, owned.Source = chat.ID, watch.FromFile
-		wantOwned(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &owned) }),
-			store.OwnedError{Kind: "channel", Name: "chat", Owner: watch.FromAPI})
-	})
+	t.Run("another name, the settings kept", func(t *testing.T) { testRenamedChannel(t, b.on(t), pager) })
+	t.Run("refused", func(t *testing.T) { testRefusedChannels(t, b.on(t), pager, chat) })
 	b.do(func(ctx context.Context, t *store.Tx) error { return t.DeleteChannel(ctx, chat.ID) })
 	wantError(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.DeleteChannel(ctx, chat.ID) }), store.ErrNotFound)
+}
+
+func testRenamedChannel(t *testing.T, b *bench, pager watch.Channel) {
+	renamed := watch.Channel{
+		ID: pager.ID, Name: "night", Type: "webhook", Source: watch.FromAPI, Shown: "elsewhere",
+		CreatedAt: day0().Add(time.Hour), UpdatedAt: day0().Add(time.Hour),
+	}
+	b.do(func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutChannel(ctx, &renamed); err != nil {
+			return err
+		}
+		got, err := tx.ChannelByName(ctx, "night")
+		if err != nil {
+			return err
+		}
+		want := pager
+		want.Name, want.Shown, want.UpdatedAt = "night", "elsewhere", renamed.UpdatedAt
+		same(t, "renamed", &want, got)
+		_, err = tx.ChannelByName(ctx, "pager")
+		wantError(t, err, store.ErrNotFound)
+		return nil
+	})
+}
+
+func testRefusedChannels(t *testing.T, b *bench, pager, chat watch.Channel) {
+	again := channel("chat")
+	wantExists(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &again) }), "name")
+	other := channel("chat")
+	other.ID = pager.ID
+	wantExists(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &other) }), "name")
+	missing := channel("new")
+	missing.ID = 12345
+	wantError(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &missing) }), store.ErrNotFound)
+	owned := channel("chat")
+	owned.ID, owned.Source = chat.ID, watch.FromFile
+	wantOwned(t, b.try(func(ctx context.Context, t *store.Tx) error { return t.PutChannel(ctx, &owned) }),
+		store.OwnedError{Kind: "channel", Name: "chat", Owner: watch.FromAPI})
 }
 
 func testChannelsWithoutKey(t *testing.T, b *bench) {
