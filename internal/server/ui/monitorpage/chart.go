@@ -239,13 +239,19 @@ type chartBand struct {
 	To   int64  `json:"to"`
 }
 
-func (p *pages) chart(q *shell.Request) error {
+// asked is the monitor, the time that is asked for, and what there is of it.
+func (p *pages) asked(q *shell.Request) (ops.Monitor, span, []point, error) {
 	m, err := p.monitor(q)
 	if err != nil {
-		return err
+		return m, span{}, nil, err
 	}
 	s := spanOf(q.URL.Query().Get("range"), &m, q.Now())
 	points, err := p.points(q, &m, s)
+	return m, s, points, err
+}
+
+func (p *pages) chart(q *shell.Request) error {
+	m, s, points, err := p.asked(q)
 	if err != nil {
 		return err
 	}
@@ -405,12 +411,7 @@ const numbersPart = 200
 
 // numbers shows what the charts draw as a table, the latest first.
 func (p *pages) numbers(q *shell.Request) error {
-	m, err := p.monitor(q)
-	if err != nil {
-		return err
-	}
-	s := spanOf(q.URL.Query().Get("range"), &m, q.Now())
-	points, err := p.points(q, &m, s)
+	m, s, points, err := p.asked(q)
 	if err != nil {
 		return err
 	}
