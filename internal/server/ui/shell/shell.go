@@ -192,8 +192,12 @@ func (q *Request) Asked(name string) string {
 // T is a text in the language of who asks.
 func (q *Request) T(english string, args ...any) string { return lang.T(q.Context(), english, args...) }
 
-// Log notes what went wrong and is not the affair of who asked.
+// Log notes what went wrong and is not the affair of who asked. That a browser left
+// before its answer was made is nothing that went wrong.
 func (q *Request) Log(ctx context.Context, what string, err error) {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(q.Context()), context.Canceled) {
+		return
+	}
 	q.shell.Logger.ErrorContext(ctx, "a page did not work", "what", what, "error", err)
 }
 
